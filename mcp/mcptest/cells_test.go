@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 		mcpserver.Main(newReplica(steps))
 		return
 	}
+	mcptest.ShortenChecks(time.Second, 10*time.Second)
 	leak.Main(m)
 }
 

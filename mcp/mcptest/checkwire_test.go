@@ -294,3 +294,37 @@ func TestEventsAreCheckedHoweverTheirLinesEnd(t *testing.T) {
 		}
 	}
 }
+
+// early answers when it has read as many bytes of a request as its header announces. It reads the end
+// of the body only after its response was read, as net/http may do.
+type early struct{ played }
+
+func (e early) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(e.answer(body))),
+	}, nil
+}
+
+func TestResponseMayArriveBeforeTheEndOfTheRequestIsRead(t *testing.T) {
+	t.Parallel()
+	try := &trial{TB: t}
+	rt := mcptest.CheckTransport(try, early{played{`{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}`}})
+	c, err := mcpclient.Connect(t.Context(), mcpclient.URL("http://x.example/"), &mcpclient.Options{
+		HTTP: mcpclient.HTTPOptions{Client: &http.Client{Transport: rt}}, Revisions: []mcp.Revision{mcp.V20260728},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, err := range c.Tools(t.Context()) {
+		t.Errorf("got %v, want no tool", err)
+	}
+	if len(try.failures) != 0 {
+		t.Errorf("got %q, want no wrong message", try.failures)
+	}
+}

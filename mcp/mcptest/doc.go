@@ -8,6 +8,9 @@
 // conversation in a file: Record makes one, and Transcript.Play sends the messages of one
 // side and compares those of the other.
 //
+// CheckStore, CheckBus and CheckEventStore test the engine behind several replicas, and
+// CheckFaults tests what it does while its server fails.
+//
 // CheckSurface compares what a server shows with a golden file.
 //
 // Connect fails the test for each message that is not valid. CheckWire, CheckHandler and

@@ -204,7 +204,7 @@ func (s *httpScript) compare(request, got, want string) {
 	}
 	for i, literal := range variable.Split(rest, -1) {
 		if i > 0 {
-			pattern += `([A-Z0-9]+)`
+			pattern += `([A-Za-z0-9_-]+?)`
 		}
 		pattern += regexp.QuoteMeta(literal)
 	}
