@@ -34,8 +34,18 @@ func guide(reached *expvar.Map, order func(context.Context, struct{}) (string, e
 	return srv
 }
 
+func guideOfSharedRates(store mcp.Store, secret []byte) *mcpserver.Options {
+	return &mcpserver.Options{
+		Keys:  []mcpserver.Key{{ID: "2026-11", Secret: secret}},
+		Store: store,
+		Load:  &mcpserver.LoadOptions{SharedRates: true, ToolRate: mcp.Rate{PerSecond: 50, Burst: 100}},
+	}
+}
+
 func TestCodeOfTheGuideCountsLimits(t *testing.T) {
 	t.Parallel()
+	shared := mcpserver.New("shop", "1.0.0", guideOfSharedRates(new(mcpserver.MemoryStore), make([]byte, 32)))
+	defer shared.Shutdown(t.Context())
 	reached := new(expvar.Map)
 	c := connect(t, guide(reached, func(context.Context, struct{}) (string, error) { return "ok", nil }))
 	for range 20 {
