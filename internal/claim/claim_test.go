@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
@@ -134,4 +135,26 @@ func shows(t *testing.T, ids []string) (r *recorder) {
 	defer func() { _ = recover() }() // Fatalf ends the test
 	Shows(r, ids...)
 	return r
+}
+
+func TestValuesAreFormattedAsThePageOfLimitsDoes(t *testing.T) {
+	for v, want := range map[any]string{
+		7: "7", 1024: "1,024", int64(262144): "262,144", 1_000_000: "1,000,000",
+		Bytes(16 << 20): "16 MiB", Bytes(64 << 10): "64 KiB", Bytes(1 << 30): "1 GiB", Bytes(256): "256 bytes", Bytes(1000): "1,000 bytes",
+		2 * time.Second: "2 s", 10 * time.Minute: "10 min", time.Hour: "1 h", 24 * time.Hour: "24 h", 500 * time.Millisecond: "500 ms", 90 * time.Second: "90 s",
+	} {
+		if got := formatLimit(v); got != want {
+			t.Errorf("%v: got %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestValueThatIsPartOfALargerNumberIsNotFound(t *testing.T) {
+	for text, want := range map[string]bool{
+		"4 MiB": true, "between 4 MiB and": true, "64 MiB": false, "4 MiB, 5": true, "2,4 MiB": false, "4 MiB0": false, "64 MiB or 4 MiB": true,
+	} {
+		if _, _, got := cutWord(text, "4 MiB"); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
 }

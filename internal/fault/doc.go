@@ -8,5 +8,6 @@
 //   - goroutines, descriptors and children are as before
 //
 // TestFault… run with all tests at small size. With -tags load TestLoad… run at full
-// size; run them alone on the machine.
+// size; run them alone on the machine. With -tags replicas TestReplicas… kill processes that share
+// sessions in an engine, under clients of this SDK and of others.
 package fault

@@ -4,9 +4,11 @@ package fault_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json/v2"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,8 +19,10 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval"
 	"github.com/fondaco/fondaco/host/audit"
-	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/state"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -26,6 +30,15 @@ func init() {
 	roles["few descriptors"] = func() {
 		setLimit(syscall.RLIMIT_NOFILE, 256)
 		roles["http"]()
+	}
+	roles["host with few descriptors"] = func() {
+		setLimit(syscall.RLIMIT_NOFILE, 256)
+		dir := os.Getenv("FAULT_TEST_FILE")
+		m := &cli.Main{
+			Stdin: os.Stdin, Stdout: os.Stderr, Stderr: os.Stderr, Env: []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "PATH=" + os.Getenv("PATH")},
+			Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", filepath.Join(dir, "mcp.json"), "--yes", "--auth-tokens", filepath.Join(dir, "tokens")},
+		}
+		os.Exit(m.Main(context.Background()))
 	}
 	roles["full disk"] = fullDisk
 }
@@ -78,6 +91,53 @@ func TestFaultFewDescriptors(t *testing.T) {
 	}
 }
 
+// Connections that send nothing, and those whose requests are refused, keep nobody out who has a
+// token, nor the host from starting a server.
+func TestFaultIdleConnectionsOfStrangers(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("mcp.json", fmt.Sprintf(`{"mcpServers": {"up": {"command": %q, "env": {%q: "stdio"}}}}`, os.Args[0], role))
+	write("tokens", "ada:"+strings.Repeat("a", 30)+"\nbob:"+strings.Repeat("b", 30)+"\n")
+	p := launch(t, "host with few descriptors", "FAULT_TEST_FILE="+dir)
+	as := func(letter string) *mcpclient.Client {
+		return connect(t, mcpclient.URL("http://"+p.addr+"/mcp"), &mcpclient.Options{
+			HTTP: mcpclient.HTTPOptions{Header: http.Header{"Authorization": {"Bearer " + strings.Repeat(letter, 30)}}},
+		})
+	}
+	ada := as("a")
+	first := pidOf(t, ada, "up__pid")
+	var crowd []net.Conn
+	defer func() {
+		for _, conn := range crowd {
+			conn.Close()
+		}
+	}()
+	for i := range 470 {
+		conn, err := net.Dial("tcp", p.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 {
+			fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\n\r\n", p.addr)
+		}
+		crowd = append(crowd, conn)
+	}
+	await(t, "nearly all descriptors are in use", func() bool { return descriptorsOf(p.Process.Pid) >= 230 })
+	for range 20 {
+		if again := pidOf(t, ada, "up__pid"); again != first {
+			t.Errorf("got process %d, want %d", again, first)
+		}
+	}
+	bob := as("b")
+	if other := pidOf(t, bob, "up__pid"); other == first {
+		t.Error("got the process of another principal, want a new one started")
+	}
+}
+
 func descriptorsOf(pid int) int {
 	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	return len(entries)
@@ -101,23 +161,23 @@ func fullDisk() {
 	if err != nil {
 		panic(err)
 	}
-	book, err := consent.Open(filepath.Join(dir, "approvals"))
-	if err != nil {
-		panic(err)
-	}
+	key := func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil }
+	approvals := approval.New(state.Open(filepath.Join(dir, "state"), key), approval.Options{Key: key})
 	write := func(name string) {
 		if err := log.Write(host.Decision{Upstream: "u", Name: name, Action: host.ActionCall, Outcome: host.OutcomeDone}); err != nil {
 			fmt.Println("record:", err)
 		}
 	}
 	approve := func(arg string) {
-		u := &host.Upstream{Key: "u", Target: mcpclient.Command(os.Args[0], arg)}
-		p, _, err := book.ProgramOf(u)
-		if err == nil {
-			err = book.Approve(u, p)
+		t := mcpclient.Command(os.Args[0])
+		t.Dir = dir
+		u := &host.Upstream{Key: arg, Target: t}
+		p, err := approvals.Check(context.Background(), u)
+		if err == nil && p != nil {
+			err = approvals.Approve(context.Background(), p, "by the user")
 		}
-		ok, failed := book.Approved(u, p)
-		fmt.Println("approved", arg, ok, failed, err)
+		p, failed := approvals.Check(context.Background(), u)
+		fmt.Println("approved", arg, p == nil, failed, err)
 	}
 	write("before")
 	approve("before")
@@ -143,7 +203,7 @@ func TestFaultFullDisk(t *testing.T) {
 	}
 	text := string(out)
 	for _, want := range []string{
-		"record: audit: write", "approved before true <nil> <nil>", "approved meanwhile false <nil> approvals: write", "approved after true <nil> <nil>",
+		"record: audit: write", "approved before true <nil> <nil>", "approved meanwhile false <nil> approvals: state: write", "approved after true <nil> <nil>",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got\n%s\nwant %q", text, want)
@@ -152,10 +212,14 @@ func TestFaultFullDisk(t *testing.T) {
 	if strings.Contains(text, "approved before false") {
 		t.Errorf("got\n%s\nwant what was approved kept", text)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "approvals", ".new-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, "state", "approvals", ".new-*")); len(left) > 0 {
 		t.Errorf("%q are left behind", left)
 	}
 	checkRecord(t, filepath.Join(dir, "audit.jsonl"))
+	report, err := audit.Verify(t.Context(), filepath.Join(dir, "audit.jsonl"), nil)
+	if err != nil || !report.OK() || report.Incomplete > 1 || report.Lines != 7 {
+		t.Errorf("got %+v, %v, want a log without gaps: outcomes are written when there is space again", report, err)
+	}
 }
 
 // checkRecord checks an audit log that was written while the disk was full: only the line

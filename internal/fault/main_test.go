@@ -76,7 +76,9 @@ func launch(t *testing.T, as string, more ...string) *process {
 	}
 	lines := bufio.NewScanner(words)
 	for p.addr == "" && lines.Scan() {
-		p.addr, _ = strings.CutPrefix(lines.Text(), "LISTEN ")
+		if addr, ok := strings.CutPrefix(lines.Text(), "LISTEN "); ok {
+			p.addr = addr
+		}
 	}
 	go func() {
 		for lines.Scan() {

@@ -23,7 +23,9 @@ X is an extension.
 
 Programs may deviate from one MUST, because real servers do: a program that lists the tools, prompts or resources of
 a server of revisions 1 to 4 gets those that the server does not declare, too (R-046b), see
-[Compatibility](compatibility.md). The library itself uses declared capabilities only.
+[Compatibility](compatibility.md). The library itself uses declared capabilities only. Replicas that share Keys alone deviate
+from another one: the id of a session that has ended is refused by the process in which it has ended (R-119), but not by the
+other replicas until it expires; with a Store and a Bus, all refuse it. See [Load balancing](load-balancing.md).
 `
 
 // render returns the page.
