@@ -11,18 +11,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
-// minToken is the least length of a token in characters, so that it cannot be guessed.
+// minToken is the minimum length of a token in characters, so that it cannot be guessed.
 const minToken = 20
 
 // maxSize limits the file in bytes.
@@ -51,10 +51,11 @@ type holder struct {
 type version struct {
 	modified time.Time
 	size     int64
+	mode     fs.FileMode
 }
 
-// Open reads the file at the path. It fails if other users can read the file, or if it
-// has no token.
+// Open reads the file at the path. It fails if other users can read or replace the file,
+// or if it has no token.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	if _, err := f.current(); err != nil {
@@ -91,47 +92,23 @@ func (f *File) current() ([]holder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
-	if err := checkPrivate(f.path, info); err != nil {
-		return nil, fmt.Errorf("tokens: %w", err)
-	}
-	now := version{info.ModTime(), info.Size()}
+	now := version{info.ModTime(), info.Size(), info.Mode()}
 	if now == f.read {
 		return f.holders, nil
 	}
-	text, err := readFile(f.path)
+	if err := userfile.CheckPrivate(f.path); err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	text, err := userfile.ReadFile(f.path, maxSize)
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
-	holders, err := parse(text)
+	holders, err := parse(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %s:%w", f.path, err)
 	}
 	f.read, f.holders = now, holders
 	return holders, nil
-}
-
-func checkPrivate(path string, info fs.FileInfo) error {
-	mode := info.Mode()
-	switch {
-	case !mode.IsRegular():
-		return fmt.Errorf("%s: want a regular file", path)
-	case runtime.GOOS != "windows" && mode.Perm()&0o077 != 0:
-		return fmt.Errorf("%s: mode %o: other users have access; run chmod 600 on it first", path, mode.Perm())
-	}
-	return nil
-}
-
-func readFile(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxSize+1))
-	if err == nil && len(text) > maxSize {
-		err = fmt.Errorf("%s: more than %d bytes", path, maxSize)
-	}
-	return string(text), err
 }
 
 // parse parses the lines. Errors give line numbers and contain nothing of a token.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host/tokenfile"
+	"github.com/fondaco/fondaco/internal/claim"
 )
 
 const canary = "CANARY-CANARY-CANARY-1"
@@ -97,5 +98,24 @@ func TestFilesThatMakeNoSenseAreRefused(t *testing.T) {
 		if _, err := tokenfile.Open(write(t, "", "a:"+canary, mode)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("mode %o: got %v, want it refused", mode, err)
 		}
+	}
+}
+
+func TestTokensInADirectoryThatOthersCanWriteAreRefused(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-364b")
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no mode that says so")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tokens")
+	if err := os.WriteFile(path, []byte("ada:abcdefghijklmnopqrstuvwxyz\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o770); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tokenfile.Open(path); err == nil || !strings.Contains(err.Error(), "its group can replace files in it; chmod go-w "+dir) {
+		t.Errorf("got %v, want it refused", err)
 	}
 }
