@@ -17,7 +17,7 @@ func Add(path string, servers []*Server) (c *Change, taken []*Server, err error)
 	if isTOML(path) {
 		return nil, nil, fmt.Errorf("%s: is TOML; want a JSON file to add to", path)
 	}
-	if c, err = readForChange(path); err != nil {
+	if c, err = readForChange(path, read); err != nil {
 		return nil, nil, err
 	}
 	place, keys, ids := mcpServers, []string(nil), []string(nil)
@@ -26,7 +26,7 @@ func Add(path string, servers []*Server) (c *Change, taken []*Server, err error)
 		if f.root == nil && !f.readable() {
 			return nil, nil, Join(f.errors)
 		}
-		place, keys, ids = f.serversPath(), f.usedNames(), f.inputIDs()
+		place, keys, ids = f.serversPath(), f.usedKeys(), f.inputIDs()
 	}
 	e := &edit{content: c.before}
 	for _, s := range servers {
@@ -58,12 +58,17 @@ func (f *file) serversPath() []string {
 	return mcpServers
 }
 
-// usedNames are the names that are used in the file, including those of broken servers.
-func (f *file) usedNames() (keys []string) {
+// names are the names of the servers in the file, including those of broken ones.
+func (f *file) names() (names []string) {
 	for _, e := range f.entries {
-		keys = append(keys, e.key)
+		names = append(names, e.name)
 	}
-	for _, name := range f.broken {
+	return append(names, f.broken...)
+}
+
+// usedKeys are the keys of the servers in the file, including those of broken ones.
+func (f *file) usedKeys() (keys []string) {
+	for _, name := range f.names() {
 		keys = append(keys, keyOf(name))
 	}
 	return keys
@@ -110,7 +115,7 @@ type Endpoint struct {
 // Connect returns the change that adds the host to a client's file at a path, under a
 // name. An existing entry with that name is replaced.
 func (c Client) Connect(path, name string, at Endpoint) (*Change, error) {
-	change, err := readForChange(path)
+	change, err := readForChange(path, readUnchecked)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ type Change struct {
 // A span is a part of a text by its start and end offsets.
 type span struct{ start, end int }
 
-// readForChange reads a file to change, which need not exist.
-func readForChange(path string) (*Change, error) {
+// readForChange reads a file to change, which need not exist, by read or readUnchecked.
+func readForChange(path string, read func(string) ([]byte, error)) (*Change, error) {
 	content, err := read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -119,7 +119,7 @@ func (c *Change) resolveTarget() (path string, mode fs.FileMode, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	now, err := read(path)
+	now, err := readUnchecked(path)
 	if err == nil && !bytes.Equal(now, c.before) {
 		err = fmt.Errorf("%s: was changed in the meantime and is not written; try again", c.Path)
 	}

@@ -273,3 +273,25 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Editors and clients often create files that the group of the user can write to. The host
+// adds itself to such a file, but runs nothing of it.
+func TestFileThatAGroupCanWriteIsChangedAndNotRun(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no mode that says so")
+	}
+	path := write(t, t.TempDir(), "mcp.json", `{"mcpServers": {}}`)
+	if err := os.Chmod(path, 0o664); err != nil {
+		t.Fatal(err)
+	}
+	if got := connect(t, client(t, "cursor"), path, config.Endpoint{Command: []string{"fondaco", "stdio"}}); !strings.Contains(got, `"stdio"`) {
+		t.Errorf("got %s, want the host in it", got)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o664 {
+		t.Errorf("got %v, %v, want the mode kept", info.Mode(), err)
+	}
+	if _, err := load(path, nil); err == nil {
+		t.Error("the file was read as a configuration")
+	}
+}

@@ -12,13 +12,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // Config is the content of one file.
@@ -43,9 +45,9 @@ type Env func(name string) (string, bool)
 type Options struct {
 	// Env looks up variables. Default: os.LookupEnv.
 	Env Env
-	// Ask asks the user for an input, once in each Load. It is called for inputs that
-	// servers refer to and that no environment variable holds. Default: such an input is
-	// an error.
+	// Ask asks the user for an input, once after each Load. It is called when a server that
+	// refers to the input is resolved, if no environment variable holds it, and may be called
+	// by several goroutines for different inputs. Default: such an input is an error of Load.
 	Ask func(Input) (string, error)
 	// Strict makes Load fail if there is any error.
 	Strict bool
@@ -58,19 +60,37 @@ func (o *Options) env() Env {
 	return o.Env
 }
 
+func (o *Options) ask() func(Input) (string, error) {
+	if o == nil {
+		return nil
+	}
+	return o.Ask
+}
+
 // maxSize limits a file in bytes.
 const maxSize = 4 << 20
 
 // Load reads the file at path, as TOML if its name ends in .toml, else as JSON with
-// comments. The error, if any, joins a *Diagnostic for each error that concerns the whole
-// file or, with Options.Strict, for each error. A file that every user of the machine may
-// write is refused, because it chooses the programs that the host runs.
+// comments. References of the upstreams are not expanded before Upstream.Resolve is called,
+// except variables in the command of a program, which decide what is approved. The error,
+// if any, joins a *Diagnostic for each error that concerns the whole file or, with
+// Options.Strict, for each error. A file that others own or can write to, and one in a
+// directory in which others can replace it, is refused with a *userfile.AccessError,
+// because it chooses the programs that the host runs.
 func Load(path string, o *Options) (*Config, error) {
+	absolute, err := filepath.Abs(path)
+	if err == nil {
+		err = userfile.CheckLocal(absolute, workspaceOf(absolute, o.env())) // it may be a symbolic link
+	}
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
 	f, err := open(path, "")
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	r := f.resolve(o)
+	f.checkHostSettings(o.env())
 	c := &Config{Path: path, Upstreams: r.upstreams, Disabled: r.disabled, Broken: r.broken, Warnings: f.warnings, Errors: f.errors}
 	if f.root == nil || o != nil && o.Strict {
 		if err := Join(f.errors); err != nil {
@@ -93,26 +113,43 @@ func open(path, project string) (*file, error) {
 	return parse(newSource(path, content), absolute, project), nil
 }
 
+// read reads a file that nobody else can change.
 func read(path string) ([]byte, error) {
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
+	return userfile.ReadFile(path, maxSize)
+}
+
+// readUnchecked reads a file that others may be able to change, as the group of the user
+// often can in the files of other programs. Nothing of it is run.
+func readUnchecked(path string) ([]byte, error) {
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: is a %s; want a file", path, nounOf(info.Mode()))
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0:
-		return nil, fmt.Errorf("%s: mode %o: every user may write it; run chmod o-w on it first", path, info.Mode().Perm())
-	}
 	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err == nil && len(content) > maxSize {
 		err = fmt.Errorf("%s: more than %d bytes", path, maxSize)
 	}
 	return content, err
+}
+
+// checkFile returns an error unless there is a file at a path. To open a pipe would wait
+// for its writer.
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	if missing, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "open", Path: path, Err: missing.Err}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: is a %s; want a file", path, nounOf(info.Mode()))
+	}
+	return err
 }
 
 func nounOf(m os.FileMode) string {

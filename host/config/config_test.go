@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/userfile"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -33,7 +36,23 @@ func write(t *testing.T, dir, name, content string) string {
 }
 
 func load(path string, variables map[string]string) (*config.Config, error) {
-	return config.Load(path, &config.Options{Env: env(variables)})
+	return loadResolved(path, &config.Options{Env: env(variables)})
+}
+
+// loadResolved loads a file, and resolves its servers as if the user had approved them.
+func loadResolved(path string, o *config.Options) (*config.Config, error) {
+	c, err := config.Load(path, o)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Upstreams {
+		resolved, err := c.Upstreams[i].Resolved(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		c.Upstreams[i] = *resolved
+	}
+	return c, nil
 }
 
 // texts are what findings say, without the path of their file.
@@ -88,18 +107,73 @@ func TestServersAreReadInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestFileThatEverybodyMayWriteIsRefused(t *testing.T) {
+func TestFilesThatOthersCanChangeAreRefused(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no mode that says so")
 	}
-	path := write(t, t.TempDir(), "mcp.json", `{"mcpServers": {}}`)
-	if err := os.Chmod(path, 0o646); err != nil {
+	for name, test := range map[string]struct {
+		spoiled string
+		mode    os.FileMode
+		want    string
+	}{
+		"configuration that everybody can write": {"dir/mcp.json", 0o646, "chmod go-w"},
+		"configuration that a group can write":   {"dir/mcp.json", 0o660, "chmod go-w"},
+		"its directory":                          {"dir", 0o770, "its group can replace files in it; chmod go-w"},
+		"directory above":                        {".", 0o777, "others can replace files in it; chmod go-w"},
+	} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "dir"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := write(t, filepath.Join(dir, "dir"), "mcp.json", `{"mcpServers": {}}`)
+		if _, err := load(path, nil); err != nil {
+			t.Errorf("%s: got %v before", name, err)
+		}
+		if err := os.Chmod(filepath.Join(dir, test.spoiled), test.mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := load(path, nil)
+		if _, ok := errors.AsType[*userfile.AccessError](err); !ok || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want a refusal that says %q", name, err, test.want)
+		}
+	}
+}
+
+func TestFileOfAnotherUserIsRefused(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root can give files away")
+	}
+	dir := t.TempDir()
+	path := write(t, dir, "mcp.json", `{"mcpServers": {}}`)
+	for _, spoiled := range []string{path, dir} {
+		if err := os.Chown(spoiled, 12345, -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := load(path, nil); err == nil || !strings.Contains(err.Error(), "it belongs to the user with id 12345") {
+			t.Errorf("%s: got %v, want it refused", spoiled, err)
+		}
+		if err := os.Chown(spoiled, 0, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestEnvironmentFileThatOthersCanChangeIsRefused(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no mode that says so")
+	}
+	dir := t.TempDir()
+	path := write(t, dir, "mcp.json", `{"mcpServers": {"x": {"command": "true", "envFile": "x.env"}}}`)
+	env := write(t, dir, "x.env", "LD_PRELOAD=/tmp/evil.so\n")
+	if err := os.Chmod(env, 0o660); err != nil {
 		t.Fatal(err)
 	}
-	_, err := load(path, nil)
-	if err == nil || !strings.Contains(err.Error(), "every user may write it; run chmod o-w") {
-		t.Errorf("got %v, want a refusal that says what to do", err)
+	c, err := load(path, nil)
+	if err != nil || len(c.Upstreams) > 0 || !strings.Contains(strings.Join(texts(c.Errors), " "), "its group can write to it; chmod go-w") {
+		t.Errorf("got %v, %v, want the server left out", c, err)
 	}
 }
 
@@ -140,5 +214,22 @@ func TestOwnConfigurationIsFound(t *testing.T) {
 	}
 	if got := config.Find(env(nil)); got != "" {
 		t.Errorf("without a home: got %q, want none", got)
+	}
+}
+
+func TestServersNameTheFileAndTheProjectTheyAreFrom(t *testing.T) {
+	t.Parallel()
+	home, project := t.TempDir(), t.TempDir()
+	const servers = `{"mcpServers": {"a": {"command": "run"}}}`
+	variables := map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config")}
+	for path, want := range map[string]string{
+		write(t, home, ".config/fondaco/mcp.json", servers): "",
+		write(t, project, ".mcp.json", servers):             project,
+		write(t, project, ".cursor/mcp.json", servers):      project,
+	} {
+		c, err := load(path, variables)
+		if err != nil || len(c.Upstreams) != 1 || c.Upstreams[0].Origin.File != path || c.Upstreams[0].Origin.Project != want {
+			t.Errorf("%s: got %+v, %v, want it of the project %q", path, c, err, want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/userkey"
 )
 
 // TestErrorsSayWhereAndWhatWouldBeRight has one entry for each kind of mistake:
@@ -59,11 +60,13 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 			`1:48: /mcpServers/a/args/0: the variable UNSET is not set`,
 			`1:48: /mcpServers/a/args/0: the variable GONE is not set`,
 		}},
+		{`{"mcpServers": {"a": {"command": "c", "env": {"A": "${FONDACO_KEYS:-}"}}}}`, []string{`1:52: /mcpServers/a/env/A: the variable FONDACO_KEYS has secrets of the host, which no server gets`}},
+		{`{"mcpServers": {"a": {"url": "http://h", "headers": {"A": "${env:` + userkey.Variable + `}"}}}}`, []string{`1:59: /mcpServers/a/headers/A: the variable ` + userkey.Variable + ` has secrets of the host, which no server gets`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${input:x}, want an input of that id among "inputs"`}},
 		{`{"inputs": [{"id": "x"}], "mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:73: /mcpServers/a/args/0: input "x": there is no terminal to ask for it; set the variable FONDACO_INPUT_X`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${command:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${command:x}, want ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} or ${userHome}`}},
 		{`{"mcpServers": {"a": {"command": "c", "fondaco": {"shared": true, "idle": 5, "confirm": "allways"}}}}`, []string{
-			`1:51: /mcpServers/a/fondaco/shared: found "shared", want "share", "lazy", "idle", "allow", "deny" or "confirm" (did you mean "share"?)`,
+			`1:51: /mcpServers/a/fondaco/shared: found "shared", want "share", "lazy", "idle", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust" or "dynamic" (did you mean "share"?)`,
 			`1:75: /mcpServers/a/fondaco/idle: found a number, want a string`,
 			`1:89: /mcpServers/a/fondaco/confirm: found "allways", want "never", "destructive" or "always" (did you mean "always"?)`,
 		}},
@@ -126,6 +129,7 @@ func TestErrorsInTOMLHaveLineAndColumn(t *testing.T) {
 		"[mcp_servers]\n[mcp_servers.a]\nurl = \"ftp://x\"\n": `3:7: /mcp_servers/a/url: want an http or https URL such as https://example.com/mcp, or unix:///PATH`,
 		"x = 1\nx = 2\n":                `2:1: `,
 		"[mcp_servers.a]\ncommand = \n": `2:11: `,
+		"[mcp_servers.a]\ncommand = 'c'\nenv_vars = ['A', 'FONDACO_KEYS']":  `3:18: /mcp_servers/a/env_vars/1: the variable FONDACO_KEYS has secrets of the host, which no server gets`,
 		"[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'GONE'": `3:24: /mcp_servers/a/bearer_token_env_var: the variable GONE is not set`,
 	} {
 		path := write(t, dir, "config.toml", content)

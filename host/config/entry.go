@@ -288,7 +288,12 @@ func (s *source) readVariables(e *entry, v value) {
 		if name := element.member("name"); name != nil {
 			at = value{name, at.pointer.AppendToken("name")}
 		}
-		e.variables = append(e.variables, s.string(at).text)
+		name := s.string(at).text
+		if isHostSecret(name) {
+			s.addError(at, hostSecretError, name)
+			continue
+		}
+		e.variables = append(e.variables, name)
 	}
 }
 

@@ -1,11 +1,16 @@
 package config
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/userfile"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 var (
@@ -17,8 +22,22 @@ var (
 	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// directoryReferences are the references that stand for directories.
-var directoryReferences = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"}
+// literalReferences are the references that stand for directories and characters.
+var literalReferences = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/", "$"}
+
+// isHostSecret reports whether a variable has keys or passwords of the host itself. On Windows the case of names
+// does not count.
+func isHostSecret(variable string) bool {
+	return strings.EqualFold(variable, mcpserver.KeysVariable) || strings.EqualFold(variable, userKeyVariable) || strings.EqualFold(variable, storeVariable)
+}
+
+// userKeyVariable is userkey.Variable; that package is on a higher floor.
+const userKeyVariable = "FONDACO_USER_KEY"
+
+// storeVariable is the address of the store of the host, which may have a password.
+const storeVariable = "FONDACO_STORE"
+
+const hostSecretError = "the variable %s has secrets of the host, which no server gets"
 
 // referenceForms lists the valid references for error messages.
 const referenceForms = "${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} or ${userHome}"
@@ -30,16 +49,31 @@ func (r *resolver) expand(f field, own map[string]string) string {
 	if isTOML(r.path) {
 		return f.text + r.variableAfter(f)
 	}
-	text := f.text
 	var expanded strings.Builder
-	for {
-		at := r.nextReference(text)
-		if at == nil {
-			return expanded.String() + text + r.variableAfter(f)
+	for literal, ref := range r.references(f.text) {
+		expanded.WriteString(literal)
+		if ref != "" {
+			expanded.WriteString(r.lookup(ref, f, own))
 		}
-		expanded.WriteString(text[:at[0]])
-		expanded.WriteString(r.lookup(text[at[0]:at[1]], f, own))
-		text = text[at[1]:]
+	}
+	return expanded.String() + r.variableAfter(f)
+}
+
+// references splits a text: it yields the text before each reference with the reference,
+// and at last the text after them.
+func (r *resolver) references(text string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for {
+			at := r.nextReference(text)
+			if at == nil {
+				yield(text, "")
+				return
+			}
+			if !yield(text[:at[0]], text[at[0]:at[1]]) {
+				return
+			}
+			text = text[at[1]:]
+		}
 	}
 }
 
@@ -48,7 +82,7 @@ func (r *resolver) variableAfter(f field) string {
 	if f.variable == "" {
 		return ""
 	}
-	return r.variable(f.variable, "", false, f, nil)
+	return r.variable(host.Reference{Kind: host.VariableReference, Name: f.variable}, true, f, nil)
 }
 
 // nextReference returns the position of the first reference in a text.
@@ -76,43 +110,76 @@ func (r *resolver) otherReferences() []*regexp.Regexp {
 // lookup returns the value of a reference. A reference without a value is an error: a
 // server that is started with an empty key fails later and less clearly.
 func (r *resolver) lookup(ref string, f field, own map[string]string) string {
+	literal, parsed, required := r.parseReference(ref, f)
+	switch parsed.Kind {
+	case host.VariableReference:
+		return r.variable(parsed, required, f, own)
+	case host.InputReference:
+		if r.partial {
+			r.checkInput(parsed.Name, f)
+			return "${input:" + parsed.Name + "}"
+		}
+		return r.input(parsed.Name, f)
+	case host.FileReference:
+		if r.partial {
+			return "${file:" + parsed.Name + "}"
+		}
+		return r.fileText(parsed.Name, f)
+	}
+	return literal
+}
+
+// parseReference parses a reference of any format. For a directory, a character or an escape it
+// returns the literal text. A variable that is required has no default.
+func (r *resolver) parseReference(ref string, f field) (literal string, parsed host.Reference, required bool) {
+	variableOf := func(name string) (string, host.Reference, bool) {
+		return "", host.Reference{Kind: host.VariableReference, Name: name}, true
+	}
 	switch {
 	case strings.HasPrefix(ref, "$$"):
-		return ref[1:]
+		return ref[1:], parsed, false
 	case strings.HasPrefix(ref, "{file:"):
-		return r.fileText(ref[len("{file:"):len(ref)-1], f)
+		path := ref[len("{file:") : len(ref)-1]
+		if err := userfile.CheckLocal(path, r.workspace); err != nil {
+			r.addError(f.at, "%v", err)
+		}
+		return "", host.Reference{Kind: host.FileReference, Name: r.referencedFile(path)}, false
 	case strings.HasPrefix(ref, "{"):
-		return r.variable(ref[len("{env:"):len(ref)-1], "", false, f, own)
+		return variableOf(ref[len("{env:") : len(ref)-1])
 	case !strings.HasPrefix(ref, "${"):
-		return r.variable(ref[1:], "", false, f, own)
+		return variableOf(ref[1:])
 	}
 	inner := ref[2 : len(ref)-1]
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
 	switch kind, rest, _ := strings.Cut(inner, ":"); {
 	case strings.HasPrefix(inner, "env:"):
-		return r.variable(rest, "", false, f, own)
+		return variableOf(rest)
 	case kind == "input":
-		return r.input(rest, f)
-	case slices.Contains(directoryReferences, inner):
-		return r.place(inner, f)
+		return "", host.Reference{Kind: host.InputReference, Name: rest}, true
+	case slices.Contains(literalReferences, inner):
+		return r.place(inner, f), parsed, false
 	case variable.MatchString(name):
-		return r.variable(name, fallback, hasFallback, f, own)
+		return "", host.Reference{Kind: host.VariableReference, Name: name, Default: fallback}, !hasFallback
 	}
 	r.addError(f.at, "found %s, want %s", ref, referenceForms)
-	return ""
+	return "", parsed, false
 }
 
-func (r *resolver) variable(name, fallback string, hasFallback bool, f field, own map[string]string) string {
-	if v, ok := r.env(name); ok {
+func (r *resolver) variable(ref host.Reference, required bool, f field, own map[string]string) string {
+	if isHostSecret(ref.Name) {
+		r.addError(f.at, hostSecretError, ref.Name)
+		return ""
+	}
+	if v, ok := r.env(ref.Name); ok {
 		return v
 	}
-	if v, ok := own[name]; ok {
+	if v, ok := own[ref.Name]; ok {
 		return v
 	}
-	if !hasFallback {
-		r.addError(f.at, "the variable %s is not set", name)
+	if required {
+		r.addError(f.at, "the variable %s is not set", ref.Name)
 	}
-	return fallback
+	return ref.Default
 }
 
 func (r *resolver) place(name string, f field) string {
@@ -121,6 +188,8 @@ func (r *resolver) place(name string, f field) string {
 		return home(r.env)
 	case "pathSeparator", "/":
 		return string(os.PathSeparator)
+	case "$":
+		return "$"
 	}
 	if r.workspace == "" {
 		r.addError(f.at, "found ${%s}, which is defined only in the file of a project; want a path", name)
@@ -132,15 +201,24 @@ func (r *resolver) place(name string, f field) string {
 	return r.workspace
 }
 
-// fileText returns the content of a file, for opencode's {file:NAME}.
-func (r *resolver) fileText(path string, f field) string {
+// referencedFile returns the absolute path of a file, for opencode's {file:NAME}.
+func (r *resolver) referencedFile(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		path = filepath.Join(home(r.env), rest)
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(r.absolute), path)
 	}
-	content, err := read(path)
+	return filepath.Clean(path)
+}
+
+// fileText returns the content of a file, without space around it.
+func (r *resolver) fileText(path string, f field) string {
+	err := userfile.CheckLocal(path, r.workspace)
+	var content []byte
+	if err == nil {
+		content, err = read(path)
+	}
 	if err != nil {
 		r.addError(f.at, "%v", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // DefaultPath returns the path of the host's own configuration: fondaco/mcp.json in the
@@ -52,7 +54,7 @@ func FindClientConfigs(env Env, dir string) (found []ClientConfig) {
 		for _, name := range c.project {
 			path := filepath.Join(dir, filepath.FromSlash(name))
 			known := slices.ContainsFunc(found, func(f ClientConfig) bool { return f.Path == path })
-			if !known && isFile(path) {
+			if !known && userfile.CheckLocal(path, dir) == nil && isFile(path) {
 				found = append(found, ClientConfig{Client: c, Path: path, Project: true})
 			}
 		}

@@ -43,7 +43,7 @@ func TestConfigurationsOfTheGuideAreThoseOfTheClients(t *testing.T) {
 	}
 	notes := config.Endpoint{Command: []string{"/usr/local/bin/notes", "-db", "/srv/notes.db"}}
 	tickets := config.Endpoint{URL: "https://tickets.example.com/mcp"}
-	host := config.Endpoint{URL: "http://127.0.0.1:7332/mcp"}
+	host := config.Endpoint{Command: []string{"/usr/local/bin/fondaco", "stdio"}}
 	for id, text := range sections {
 		c := client(t, id)
 		blocks := guideBlock.FindAllStringSubmatch(text, -1)
@@ -51,9 +51,9 @@ func TestConfigurationsOfTheGuideAreThoseOfTheClients(t *testing.T) {
 			t.Errorf("%s: got %d configurations, want one with servers and one with the host", id, len(blocks))
 			continue
 		}
-		ownHost, servers := host, []string{"notes", "tickets"}
+		servers := []string{"notes", "tickets"}
 		if !c.SupportsURL() {
-			ownHost, servers = config.Endpoint{Command: []string{"/usr/local/bin/fondaco", "stdio"}}, servers[:1]
+			servers = servers[:1]
 		}
 		dir := t.TempDir()
 		path := filepath.Join(dir, "written."+blocks[0][1])
@@ -62,7 +62,7 @@ func TestConfigurationsOfTheGuideAreThoseOfTheClients(t *testing.T) {
 			written = connectAs(t, c, path, "tickets", tickets)
 		}
 		sameText(t, id, blocks[0][2], written)
-		sameText(t, id, blocks[1][2], connectAs(t, c, filepath.Join(dir, "host."+blocks[1][1]), "fondaco", ownHost))
+		sameText(t, id, blocks[1][2], connectAs(t, c, filepath.Join(dir, "host."+blocks[1][1]), "fondaco", host))
 
 		read := filepath.Join(dir, "read."+blocks[0][1])
 		if err := os.WriteFile(read, []byte(blocks[0][2]), 0o600); err != nil {

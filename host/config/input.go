@@ -1,9 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Input is a value for which the user is asked, as in VS Code. Servers refer to it as
 // ${input:ID}.
@@ -72,32 +69,31 @@ func (f *file) options(v value) (options []string) {
 
 // input returns the value of ${input:ID}.
 func (r *resolver) input(id string, f field) string {
+	in, ok := r.inputNamed(id, f)
+	if !ok {
+		return ""
+	}
+	text, err := r.answers.get(in)
+	if err != nil {
+		r.addError(f.at, "input %q: %v", id, err)
+	}
+	return text
+}
+
+// checkInput reports an input that cannot have a value. It does not ask.
+func (r *resolver) checkInput(id string, f field) {
+	if in, ok := r.inputNamed(id, f); ok {
+		if err := r.answers.canAnswer(in); err != nil {
+			r.addError(f.at, "input %q: %v", id, err)
+		}
+	}
+}
+
+func (r *resolver) inputNamed(id string, f field) (Input, bool) {
 	i := slices.IndexFunc(r.inputs, func(in Input) bool { return in.ID == id })
 	if i < 0 {
 		r.addError(f.at, "found ${input:%s}, want an input of that id among %q", id, "inputs")
-		return ""
+		return Input{}, false
 	}
-	if known, ok := r.answers[id]; ok {
-		return known.text
-	}
-	answer, err := r.answer(r.inputs[i])
-	if err == nil && len(r.inputs[i].Options) > 0 && !slices.Contains(r.inputs[i].Options, answer) {
-		err = fmt.Errorf("want %s", oneOf(r.inputs[i].Options))
-	}
-	if err != nil {
-		r.addError(f.at, "input %q: %v", id, err)
-		return ""
-	}
-	r.answers[id] = field{text: answer}
-	return answer
-}
-
-func (r *resolver) answer(in Input) (string, error) {
-	if v, ok := r.env(variableOf(in.ID)); ok {
-		return v, nil
-	}
-	if r.opts == nil || r.opts.Ask == nil {
-		return "", fmt.Errorf("there is no terminal to ask for it; set the variable %s", variableOf(in.ID))
-	}
-	return r.opts.Ask(in)
+	return r.inputs[i], true
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestFormsOfOtherProgramsAreRead(t *testing.T) {
 		return fmt.Sprintf("answer to %q %v", in.Description, in.Password), nil
 	}
 	for _, name := range files {
-		c, err := config.Load(filepath.Join(dir, filepath.FromSlash(name)), &config.Options{Env: env(variables), Ask: ask})
+		c, err := loadResolved(filepath.Join(dir, filepath.FromSlash(name)), &config.Options{Env: env(variables), Ask: ask})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -83,5 +84,18 @@ func describeUpstream(b *strings.Builder, u *host.Upstream) {
 	for _, name := range slices.Sorted(maps.Keys(u.Header)) {
 		fmt.Fprintf(b, "  %s: %s\n", name, u.Header.Get(name))
 	}
-	fmt.Fprintf(b, "  %+v\n", u.Settings)
+	describeFields(b, "", reflect.ValueOf(u.Settings))
+}
+
+// describeFields writes the fields that are not zero, a line each.
+func describeFields(b *strings.Builder, prefix string, of reflect.Value) {
+	for field, value := range of.Fields() {
+		switch {
+		case value.IsZero():
+		case value.Kind() == reflect.Struct:
+			describeFields(b, prefix+field.Name+".", value)
+		default:
+			fmt.Fprintf(b, "  %s%s %+v\n", prefix, field.Name, value)
+		}
+	}
 }

@@ -1,22 +1,28 @@
 package config
 
 import (
+	"cmp"
+	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/userfile"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// A resolver converts the entries of a file into upstreams: it expands variables and asks
-// for inputs.
+// A resolver converts the entries of a file into upstreams.
 type resolver struct {
 	*file
-	opts      *Options
 	env       Env
 	workspace string // the directory of the file's project
-	answers   map[string]field
+	answers   *inputAnswers
+	// partial is set until the user has approved an upstream: inputs are not asked for,
+	// files are not read, and nothing that is sent to another machine is expanded.
+	partial bool
 
 	upstreams []host.Upstream
 	disabled  []string
@@ -24,7 +30,7 @@ type resolver struct {
 }
 
 func (f *file) resolve(o *Options) *resolver {
-	r := &resolver{file: f, opts: o, env: o.env(), answers: make(map[string]field), broken: f.broken}
+	r := &resolver{file: f, env: o.env(), answers: &inputAnswers{env: o.env(), ask: o.ask(), answers: make(map[string]*inputAnswer)}, partial: true, broken: f.broken}
 	r.workspace = workspaceOf(f.absolute, r.env)
 	for _, e := range f.entries {
 		switch before := len(f.errors); {
@@ -46,19 +52,91 @@ func (f *file) resolve(o *Options) *resolver {
 	return r
 }
 
+// upstream returns the upstream of an entry before it is approved.
 func (r *resolver) upstream(e *entry) host.Upstream {
-	u := host.Upstream{Key: e.key, Settings: e.settings}
+	u := host.Upstream{Key: e.key, Settings: e.settings, Origin: host.Origin{File: r.absolute, Project: r.workspace}}
+	r.ignoreTrust(&u, e)
 	if e.remote() {
 		r.endpoint(&u, e)
-	} else {
-		r.program(&u, e)
+		r.checkQuestions(&u, e)
+		u.Source = r.remoteSource(e)
+		u.Resolve = r.resolveFunc(u, func(full *resolver, u *host.Upstream) { full.endpoint(u, e) })
+		return u
 	}
+	fromFile := r.fileEnv(e) // once, so that what was approved is what is used
+	r.program(&u, e, fromFile)
+	r.checkQuestions(&u, e)
+	u.Source = r.programSource(e, fromFile)
+	u.Resolve = r.resolveFunc(u, func(full *resolver, u *host.Upstream) { full.program(u, e, fromFile) })
 	return u
 }
 
+// ignoreTrust removes settings from the file of a project by which it would approve its own
+// servers: the user is asked about its servers as if the settings were absent.
+func (r *resolver) ignoreTrust(u *host.Upstream, e *entry) {
+	if r.workspace == "" {
+		return
+	}
+	s := &u.Settings
+	if s.Trust != "" && s.Trust != host.TrustAsk {
+		r.addWarning(e.at, ignoredSetting, "trust")
+		s.Trust = ""
+	}
+	if s.Dynamic {
+		r.addWarning(e.at, ignoredSetting, "dynamic")
+		s.Dynamic = false
+	}
+	if s.Dev {
+		r.addWarning(e.at, ignoredSetting, "dev")
+		s.Dev = false
+	}
+}
+
+const ignoredSetting = "%q has no effect in the file of a project, which could otherwise approve its own servers; set it in a file of your own"
+
+// checkQuestions refuses the file of a project that grants more than the defaults do.
+func (r *resolver) checkQuestions(u *host.Upstream, e *entry) {
+	if r.workspace == "" {
+		return
+	}
+	inOwnFile := *u
+	inOwnFile.Origin.Project = ""
+	have, want := inOwnFile.Questions(), u.Questions()
+	for _, rule := range []struct {
+		name       string
+		have, want bool
+	}{
+		{"roots", have.Roots, want.Roots},
+		{"sampling", have.Sampling, want.Sampling},
+		{"elicitation", have.Elicitation, want.Elicitation},
+		{"secrets", have.Secrets, want.Secrets},
+	} {
+		if rule.have != rule.want {
+			r.addError(e.at, "found %q: true in the file of a project, want it in a file of the user only: it lets the server ask for more than by default", rule.name)
+		}
+	}
+}
+
+// resolveFunc returns the function that expands all references of an upstream.
+func (r *resolver) resolveFunc(u host.Upstream, fill func(*resolver, *host.Upstream)) func(context.Context) (*host.Upstream, error) {
+	return func(context.Context) (*host.Upstream, error) {
+		content := *r.source
+		content.errors, content.warnings = nil, nil
+		f := *r.file
+		f.source = &content
+		full := &resolver{file: &f, env: r.env, workspace: r.workspace, answers: r.answers}
+		resolved := u
+		fill(full, &resolved)
+		if err := Join(full.errors); err != nil {
+			return nil, err
+		}
+		return &resolved, nil
+	}
+}
+
 // program sets the target of an upstream that is a program.
-func (r *resolver) program(u *host.Upstream, e *entry) {
-	own := r.fileEnv(e)
+func (r *resolver) program(u *host.Upstream, e *entry, fromFile map[string]string) {
+	own := maps.Clone(fromFile)
 	for _, name := range e.variables {
 		if v, ok := r.env(name); ok {
 			own[name] = v
@@ -67,15 +145,39 @@ func (r *resolver) program(u *host.Upstream, e *entry) {
 	for _, p := range e.env {
 		own[p.name] = r.expand(p.field, nil)
 	}
+	for _, f := range []field{e.command, e.dir} {
+		if slices.ContainsFunc(r.written(f).References, func(ref host.Reference) bool { return ref.Kind != host.VariableReference }) {
+			r.addError(f.at, "found an input or the content of a file, want a text or a variable: what runs must be known when it is approved")
+		}
+	}
 	t := mcpclient.Command(r.expand(e.command, own))
+	r.checkLocal(e.command, t.Path)
 	for _, a := range e.args {
 		t.Args = append(t.Args, r.expand(a, own))
 	}
 	if len(own) > 0 {
 		t.Env = own
 	}
-	t.Dir = r.absolutePath(r.expand(e.dir, own))
+	dir := cmp.Or(r.expand(e.dir, own), ".")
+	r.checkLocal(e.dir, dir)
+	t.Dir = r.absolutePath(dir)
 	u.Target, u.Transport = t, "over stdio"
+}
+
+// checkLocal reports a path on another machine in the file of a project. It does so before
+// anything at that path is read, and whether or not the server is approved.
+func (r *resolver) checkLocal(f field, path string) (ok bool) {
+	err := userfile.CheckLocal(path, r.workspace)
+	if err == nil {
+		err = userfile.CheckLocal(r.absolutePath(path), r.workspace)
+	}
+	switch {
+	case err != nil && !r.written(f).Literal(): // the path may be a secret
+		r.addError(f.at, "%s leads to another machine: found in the file of a project, want a path on this machine", r.written(f).Written)
+	case err != nil:
+		r.addError(f.at, "%v", err)
+	}
+	return err == nil
 }
 
 // absolutePath makes a path absolute, relative to the workspace or, without one, to the
@@ -95,27 +197,35 @@ func (r *resolver) fileEnv(e *entry) map[string]string {
 	if e.envFile.text == "" {
 		return make(map[string]string)
 	}
-	path := r.absolutePath(r.expand(e.envFile, nil))
-	content, err := read(path)
-	if err != nil {
+	path := r.expand(e.envFile, nil)
+	if !r.checkLocal(e.envFile, path) {
+		return make(map[string]string)
+	}
+	content, err := read(r.absolutePath(path))
+	switch {
+	case err != nil && !r.written(e.envFile).Literal(): // the path may be a secret
+		r.addError(e.envFile.at, "cannot read %s", r.written(e.envFile).Written)
+	case err != nil:
 		r.addError(e.envFile.at, "%v", err)
+	}
+	if err != nil {
 		return make(map[string]string)
 	}
 	variables, line := parseEnv(string(content))
 	if line > 0 {
-		r.addError(e.envFile.at, "%s:%d: want NAME=VALUE", path, line)
+		r.addError(e.envFile.at, "line %d of the file: want NAME=VALUE", line)
 	}
 	return variables
 }
 
 // endpoint sets the target of an upstream at a URL.
 func (r *resolver) endpoint(u *host.Upstream, e *entry) {
-	address := r.expand(e.url, nil)
+	address := r.remoteText(e.url)
 	if path, ok := socketPath(address); ok {
 		r.socket(u, e, path)
 		return
 	}
-	if !isURL(address) {
+	if r.isKnown(e.url) && !isURL(address) {
 		r.addError(e.url.at, "want an http or https URL such as https://example.com/mcp, or unix:///PATH")
 	}
 	u.Target, u.Transport = mcpclient.URL(address), "over HTTP"
@@ -124,7 +234,7 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 	}
 	u.Header = make(http.Header)
 	for _, p := range e.headers {
-		u.Header.Set(p.name, r.expand(p.field, nil))
+		u.Header.Set(p.name, r.remoteText(p.field))
 	}
 	u.SignIn = r.signIn(&e.signIn)
 }

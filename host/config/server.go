@@ -10,6 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // Server is one server of a configuration file, before variables are expanded. It can be
@@ -34,7 +37,7 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 	switch {
 	case len(words) == 0:
 		return nil, errors.New("want a command after --, or a URL")
-	case len(words) == 1 && isServerURL(words[0]):
+	case len(words) == 1 && IsServerURL(words[0]):
 		e.url.text = words[0]
 	default:
 		e.command.text = words[0]
@@ -68,8 +71,8 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 	return &Server{Name: name, entry: e}, nil
 }
 
-// isServerURL reports whether a word is the URL of a server and not a program.
-func isServerURL(s string) bool {
+// IsServerURL reports whether a word is a URL that a server can have, and not a program.
+func IsServerURL(s string) bool {
 	_, socket := socketPath(s)
 	return socket || isURL(s)
 }
@@ -101,6 +104,27 @@ func (f ClientConfig) Servers(env Env, dir string) ([]*Server, []*Diagnostic) {
 // readable reports whether a file was parsed or has no servers.
 func (f *file) readable() bool {
 	return len(f.errors) == 1 && strings.HasPrefix(f.errors[0].Text, `found no "mcpServers"`)
+}
+
+// Upstream returns the server as it is configured, with its references unresolved, so that
+// it can be compared with the managed policy.
+func (s *Server) Upstream() *host.Upstream {
+	e := s.entry
+	u := &host.Upstream{Key: s.Name, Settings: e.settings}
+	if e.remote() {
+		u.Target = mcpclient.URL(s.portableText(e.url))
+		if path, ok := socketPath(s.portableText(e.url)); ok {
+			u.Target = mcpclient.Socket("unix", path)
+		}
+	} else {
+		t := mcpclient.Command(s.portableText(e.command))
+		for _, a := range e.args {
+			t.Args = append(t.Args, s.portableText(a))
+		}
+		t.Dir = s.path(e.dir)
+		u.Target = t
+	}
+	return u
 }
 
 // Disabled reports whether the server is switched off.
@@ -166,17 +190,12 @@ func (s *Server) Names() (names []string) {
 // portableText returns a text that has the same meaning in the host's own file.
 func (s *Server) portableText(f field) string {
 	text := f.text
-	if s.origin != nil {
-		switch {
-		case isTOML(s.origin.path):
-			text = strings.ReplaceAll(text, "${", "$${")
-		case len((&resolver{file: s.origin}).otherReferences()) > 0:
-			text = s.translateReferences(text)
-		}
-	}
-	if s.workspace != "" {
-		text = strings.ReplaceAll(text, "${workspaceFolder}", s.workspace)
-		text = strings.ReplaceAll(text, "${workspaceFolderBasename}", filepath.Base(s.workspace))
+	switch {
+	case s.origin == nil:
+	case isTOML(s.origin.path):
+		text = escapeReferences(text)
+	default:
+		text = s.translateReferences(text)
 	}
 	if f.variable != "" {
 		text += "${env:" + f.variable + "}"
@@ -184,20 +203,31 @@ func (s *Server) portableText(f field) string {
 	return text
 }
 
-// translateReferences writes another client's references in the host's form.
+// translateReferences writes the references of another file in the host's form. Those to the
+// directory of its project, which is not that of the host's file, are replaced.
 func (s *Server) translateReferences(text string) string {
-	for _, dialect := range (&resolver{file: s.origin}).otherReferences() {
-		text = dialect.ReplaceAllStringFunc(text, func(ref string) string {
-			switch m := dialect.FindStringSubmatch(ref); {
-			case dialect == plain:
-				return "${" + m[1] + "}"
-			case m[1] == "env":
-				return "${env:" + m[2] + "}"
-			}
-			return ref
-		})
+	var translated strings.Builder
+	for literal, ref := range (&resolver{file: s.origin}).references(text) {
+		if ref != "" && !strings.HasPrefix(ref, "$$") {
+			literal = beforeReference(literal)
+		}
+		translated.WriteString(literal + s.translateReference(ref))
 	}
-	return text
+	return translated.String()
+}
+
+func (s *Server) translateReference(ref string) string {
+	switch {
+	case ref == "${workspaceFolder}" && s.workspace != "":
+		return strings.ReplaceAll(s.workspace, "$", "${$}")
+	case ref == "${workspaceFolderBasename}" && s.workspace != "":
+		return strings.ReplaceAll(filepath.Base(s.workspace), "$", "${$}")
+	case strings.HasPrefix(ref, "{env:"):
+		return "$" + ref
+	case strings.HasPrefix(ref, "$") && !strings.HasPrefix(ref, "$$") && !strings.HasPrefix(ref, "${"):
+		return "${" + ref[1:] + "}"
+	}
+	return ref
 }
 
 // path makes a path absolute, because the server moves to another file.
@@ -208,6 +238,15 @@ func (s *Server) path(f field) string {
 	}
 	r := &resolver{file: s.origin, workspace: s.workspace}
 	return r.absolutePath(text)
+}
+
+// directory returns the working directory of a program in the host's own file. One of a
+// project runs in the project, as before.
+func (s *Server) directory() string {
+	if s.entry.dir.text == "" && !s.entry.remote() {
+		return escapeReferences(s.workspace)
+	}
+	return s.path(s.entry.dir)
 }
 
 // value returns the server in the format of the host's own file.
@@ -229,7 +268,7 @@ func (s *Server) value() (jsontext.Value, error) {
 	}
 	o.add("env", &env, len(env.members) > 0)
 	o.add("envFile", s.path(e.envFile), e.envFile.text != "")
-	o.add("cwd", s.path(e.dir), e.dir.text != "")
+	o.add("cwd", s.directory(), s.directory() != "")
 	o.add("url", s.portableText(e.url), e.remote())
 	for _, p := range e.headers {
 		headers.add(p.name, s.portableText(p.field), true)
@@ -238,7 +277,13 @@ func (s *Server) value() (jsontext.Value, error) {
 	signIn := s.signIn()
 	o.add("auth", signIn, signIn != nil)
 	o.add("disabled", true, e.disabled)
-	settings, err := writeSettings(e.settings)
+	own := e.settings
+	if s.workspace != "" { // a project must not switch off approvals
+		own.Dev = false
+		own.Questions = own.Questions.Refusals()
+		own.Trust, own.Dynamic = host.TrustAsk, false // as in the project's file
+	}
+	settings, err := writeSettings(own)
 	if err != nil {
 		return nil, err
 	}

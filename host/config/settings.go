@@ -14,7 +14,7 @@ import (
 const settingsMember = "fondaco"
 
 // settingNames are its members.
-var settingNames = []string{"share", "lazy", "idle", "allow", "deny", "confirm"}
+var settingNames = []string{"share", "lazy", "idle", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic"}
 
 // readSettings parses the host's own settings. Unknown members are errors. Rules for
 // tools replace the lists of other clients.
@@ -37,10 +37,37 @@ func (s *source) readSettings(e *entry, all value) {
 			own.Rules.Deny = append(own.Rules.Deny, s.patterns(v)...)
 		case "confirm":
 			own.Rules.Confirm = s.confirm(v)
+		case "auditArguments":
+			own.AuditArguments = append(own.AuditArguments, s.patterns(v)...)
+		case "dev":
+			own.Dev = s.boolean(v)
+		case "roots":
+			own.Questions.Roots = s.permission(v)
+		case "sampling":
+			own.Questions.Sampling = s.permission(v)
+		case "elicitation":
+			own.Questions.Elicitation = s.permission(v)
+		case "secrets":
+			own.Questions.Secrets = s.permission(v)
+		case "trust":
+			own.Trust = s.trust(v)
+		case "dynamic":
+			own.Dynamic = s.boolean(v)
 		default:
 			s.addError(all.named(m), "found %q, want %s%s", m.name, oneOf(settingNames), suggest(m.name, settingNames))
 		}
 	})
+}
+
+// permission parses whether something is granted.
+func (s *source) permission(v value) host.Permission {
+	switch {
+	case !s.requireKind(v, kindBoolean):
+		return host.PermissionDefault
+	case v.text == "true":
+		return host.PermissionGranted
+	}
+	return host.PermissionRefused
 }
 
 func (s *source) duration(v value) time.Duration {
@@ -52,6 +79,19 @@ func (s *source) duration(v value) time.Duration {
 		s.addError(v, `found %q, want a duration such as "90s" or "10m"`, v.text)
 	}
 	return d
+}
+
+var trusts = []host.Trust{host.TrustAsk, host.TrustBaseline, host.TrustAuto}
+
+func (s *source) trust(v value) host.Trust {
+	if !s.requireKind(v, kindString) {
+		return ""
+	}
+	t := host.Trust(v.text)
+	if !slices.Contains(trusts, t) {
+		s.addError(v, "found %q, want %s%s", v.text, oneOf(trusts), suggest(v.text, []string{"ask", "baseline", "auto"}))
+	}
+	return t
 }
 
 // patterns parses one pattern or an array.
@@ -107,6 +147,14 @@ func writeSettings(own host.Settings) (jsontext.Value, error) {
 		confirm.add(rule.Tools, rule.When, true)
 	}
 	o.add("confirm", &confirm, len(confirm.members) > 0)
+	o.add("auditArguments", own.AuditArguments, len(own.AuditArguments) > 0)
+	o.add("dev", own.Dev, own.Dev)
+	o.addPermission("roots", own.Questions.Roots)
+	o.addPermission("sampling", own.Questions.Sampling)
+	o.addPermission("elicitation", own.Questions.Elicitation)
+	o.addPermission("secrets", own.Questions.Secrets)
+	o.add("trust", own.Trust, own.Trust != "")
+	o.add("dynamic", own.Dynamic, own.Dynamic)
 	if len(o.members) == 0 {
 		return nil, nil
 	}
@@ -129,6 +177,10 @@ func (o *orderedObject) add(name string, v any, said bool) {
 			value any
 		}{name, v})
 	}
+}
+
+func (o *orderedObject) addPermission(name string, p host.Permission) {
+	o.add(name, p == host.PermissionGranted, p != host.PermissionDefault)
 }
 
 // MarshalJSONTo implements json.MarshalerTo.

@@ -104,24 +104,24 @@ func (s *source) validateSignIn(in *signIn) {
 // signIn returns the sign-in configuration of an upstream.
 func (r *resolver) signIn(in *signIn) host.SignIn {
 	s := host.SignIn{
-		Disabled: in.off, Issuer: r.expand(in.issuer, nil), ClientID: r.expand(in.id, nil), ClientSecret: mcpauth.Secret(r.expand(in.secret, nil)),
-		ClientCredentials: in.grant.text != "", RedirectURL: r.expand(in.redirect, nil),
+		Disabled: in.off, Issuer: r.remoteText(in.issuer), ClientID: r.remoteText(in.id), ClientSecret: mcpauth.Secret(r.remoteText(in.secret)),
+		ClientCredentials: in.grant.text != "", RedirectURL: r.remoteText(in.redirect),
 	}
 	for _, scope := range in.scopes {
-		s.Scopes = append(s.Scopes, r.expand(scope, nil))
+		s.Scopes = append(s.Scopes, r.remoteText(scope))
 	}
 	if s.RedirectURL == "" && in.port != "" {
 		s.RedirectURL = "http://localhost:" + in.port + "/callback" // as in Claude Code
 	}
-	if s.RedirectURL != "" && !isLocal(s.RedirectURL) {
+	if s.RedirectURL != "" && r.isKnown(in.redirect) && !isLocal(s.RedirectURL) {
 		r.addError(in.redirect.at, "want a URL of this machine such as http://127.0.0.1:8765/callback: the host waits there for the browser")
 	}
-	if s.Issuer != "" && !strings.HasPrefix(s.Issuer, "https://") && !isLocal(s.Issuer) {
+	if s.Issuer != "" && r.isKnown(in.issuer) && !strings.HasPrefix(s.Issuer, "https://") && !isLocal(s.Issuer) {
 		r.addError(in.issuer.at, "want an https URL such as https://id.example.com")
 	}
 	for _, n := range in.networks {
-		prefix, err := netip.ParsePrefix(r.expand(n, nil))
-		if err != nil {
+		prefix, err := netip.ParsePrefix(r.remoteText(n))
+		if err != nil && r.isKnown(n) {
 			r.addError(n.at, "found %q, want a network such as 10.1.0.0/16", n.text)
 		}
 		s.AllowedNetworks = append(s.AllowedNetworks, prefix)

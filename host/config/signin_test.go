@@ -30,7 +30,7 @@ func TestSignInIsReadInTheFormatOfEachProgram(t *testing.T) {
 	variables := map[string]string{"SECRET": "s3cret"}
 	for text, want := range tests {
 		path := write(t, t.TempDir(), "mcp.json", fmt.Sprintf(`{"mcpServers": {"x": {"url": "https://mcp.example.com", %s}}}`, text))
-		c, err := config.Load(path, &config.Options{Env: env(variables), Strict: true})
+		c, err := loadResolved(path, &config.Options{Env: env(variables), Strict: true})
 		if err != nil || !reflect.DeepEqual(c.Upstreams[0].SignIn, want) {
 			t.Errorf("%s: got %+v, %v, want %+v", text, c, err, want)
 			continue
@@ -56,7 +56,7 @@ func TestInvalidSignInIsAnError(t *testing.T) {
 		`"command": "a", "auth": {"issuer": "https://i"}`:                                                                            "beside a command",
 	} {
 		path := write(t, t.TempDir(), "mcp.json", `{"mcpServers": {"x": {`+text+`}}}`)
-		_, err := config.Load(path, &config.Options{Env: env(nil), Strict: true})
+		_, err := loadResolved(path, &config.Options{Env: env(nil), Strict: true})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "CANARY") {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
@@ -81,11 +81,11 @@ func TestSignInIsImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	variables := map[string]string{"S": "s3cret"}
-	here, err := config.Load(path, &config.Options{Env: env(variables), Strict: true})
+	here, err := loadResolved(path, &config.Options{Env: env(variables), Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, err := config.Load(foreign.Path, &config.Options{Env: env(variables), Strict: true})
+	there, err := loadResolved(foreign.Path, &config.Options{Env: env(variables), Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
