@@ -1,0 +1,251 @@
+package approval
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// argumentsOf finds the files that run among the arguments of a program. A symbolic link with
+// another name does not hide what the program is.
+func (c *codeFinder) argumentsOf(file string, args []string, depth int) {
+	written, real := programName(file), programName(followed(file))
+	isKnown := isInterpreterOrWrapper(written)
+	if !isKnown || real == written || multiCall[real] || !isInterpreterOrWrapper(real) {
+		if !isKnown && isInterpreterOrWrapper(real) {
+			written = real
+		}
+		c.arguments(written, args, depth)
+		return
+	}
+	c.arguments(written, args, depth)
+	c.arguments(real, args, depth)
+}
+
+// arguments finds the files that run among the arguments of a program with a name.
+func (c *codeFinder) arguments(program string, args []string, depth int) {
+	if c.err != nil {
+		return
+	}
+	name := programName(program)
+	c.directories(args)
+	if inner, ok := wrapped(name, args); ok && depth < maxDepth {
+		for _, arg := range args[:len(args)-min(len(inner), len(args))] {
+			c.file(arg)
+			c.assigned(arg)
+		}
+		c.inner(inner[0], inner[1:], depth+1)
+		c.configurations(name)
+		if slices.Contains(installers, name) {
+			c.note("the packages that %s installs before", name)
+		}
+		if note := downloads(name, args); note != "" { // such as "uv tool run PACKAGE"
+			c.note("%s", note)
+		}
+		return
+	}
+	for _, arg := range args {
+		c.file(arg)
+	}
+	if in, ok := interpreterNamed(name); ok {
+		c.script(in, name, args)
+	}
+	c.configurations(name)
+	if note := downloads(name, args); note != "" {
+		c.note("%s", note)
+		c.downloaded(name, args)
+	}
+}
+
+// workingDirectoryFlags are the flags of wrappers and package managers whose value is the
+// directory in which they run a program.
+var workingDirectoryFlags = []string{"--directory", "--cwd", "--prefix", "--project", "--chdir", "--dir", "--cd", "-C"}
+
+// maxBases limits the working directories of one command.
+const maxBases = 16
+
+// directories adds the directories among the arguments in which a program may be run.
+func (c *codeFinder) directories(args []string) {
+	for i, arg := range args {
+		dirs := []string{argumentOf(arg, args, i, workingDirectoryFlags...)}
+		if rest, ok := strings.CutPrefix(arg, "-C"); ok {
+			dirs = append(dirs, rest)
+		}
+		if words := strings.FieldsFunc(arg, isShellSeparator); len(words) > 1 { // code for a shell
+			for j, word := range words[:min(len(words), maxCodeFiles)] {
+				if (word == "cd" || word == "pushd") && j+1 < len(words) {
+					dirs = append(dirs, words[j+1])
+				}
+			}
+		}
+		for _, dir := range dirs {
+			if dir != "" {
+				c.directory(dir)
+			}
+		}
+	}
+}
+
+// directory adds a directory, which is relative to each of those that are known.
+func (c *codeFinder) directory(dir string) {
+	for _, base := range slices.Clone(c.bases) {
+		at := absolute(dir, base)
+		switch {
+		case slices.Contains(c.bases, at) || !c.isDir(at):
+		case len(c.bases) == maxBases:
+			c.note("what runs in %s, because there are more directories than are searched", at)
+		default:
+			c.bases = append(c.bases, at)
+		}
+	}
+}
+
+// argumentOf returns the value of a flag at an index: the rest of the word, or the next one.
+func argumentOf(arg string, args []string, i int, flags ...string) string {
+	for _, flag := range flags {
+		if value, ok := strings.CutPrefix(arg, flag+"="); ok {
+			return value
+		}
+		if arg == flag && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// assigned regards a variable that a wrapper sets for its program, such as env does.
+func (c *codeFinder) assigned(arg string) {
+	name, value, _ := strings.Cut(arg, "=")
+	switch {
+	case !assignment.MatchString(arg):
+	case isPath(name):
+		c.path = value
+	default:
+		c.textOfVariable(name, value)
+	}
+}
+
+// configurations adds the files of the working directory with which a program decides what it
+// runs, or from where it gets that.
+func (c *codeFinder) configurations(name string) {
+	for _, base := range c.bases {
+		for _, file := range configurationFiles[name] {
+			if at := filepath.Join(base, file); c.isRegular(at) {
+				c.add(RoleScript, at)
+			}
+		}
+	}
+}
+
+// configurationFiles are the files in the working directory of a program that decide which code
+// it runs, or where it downloads that.
+var configurationFiles = map[string][]string{
+	"npm": {"package.json", ".npmrc"}, "npx": {".npmrc"}, "pnpm": {"package.json", ".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml"}, "pnpx": {".npmrc", ".pnpmfile.cjs"},
+	"yarn": {"package.json", ".yarnrc", ".yarnrc.yml", ".npmrc"}, "bun": {"package.json", "bunfig.toml", ".npmrc"}, "bunx": {"bunfig.toml", ".npmrc"},
+	"uv": {"uv.toml", "pyproject.toml", "uv.lock"}, "uvx": {"uv.toml", "pyproject.toml"}, "poetry": {"pyproject.toml"}, "pdm": {"pyproject.toml"}, "hatch": {"pyproject.toml", "hatch.toml"},
+	"pipenv": {"Pipfile"}, "bundle": {"Gemfile"}, "mise": {"mise.toml", ".mise.toml"}, "direnv": {".envrc"}, "deno": {"deno.json", "deno.jsonc"},
+	"tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile"}, "cargo": {"Cargo.toml", ".cargo/config.toml"},
+}
+
+// file adds the files that an argument names, as code or as data.
+func (c *codeFinder) file(arg string) {
+	for _, word := range fileWords(arg) {
+		for _, base := range c.bases {
+			switch at := absolute(word, base); {
+			case !c.isRegular(at) || c.files.has(at):
+			case isCode(at):
+				c.add(RoleScript, at)
+			case !slices.Contains(c.data, at):
+				c.data = append(c.data, at)
+			}
+		}
+	}
+}
+
+// fileWords returns the parts of an argument that may name files: the whole, what follows
+// "=", the value of a short flag such as -r./x.js, the words of a command for a shell, and
+// the elements of a list.
+func fileWords(arg string) (words []string) {
+	if len(arg) > maxVariable {
+		return nil
+	}
+	add := func(word string) {
+		if rest, ok := strings.CutPrefix(word, "file://"); ok {
+			if path, err := url.PathUnescape(rest); err == nil {
+				word = path
+			}
+		}
+		if word != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	add(arg)
+	parts := strings.FieldsFunc(arg, isShellSeparator)
+	for _, part := range parts[:min(len(parts), maxCodeFiles)] {
+		add(part)
+		if len(part) > 2 && part[0] == '-' && part[1] != '-' {
+			add(part[2:])
+		}
+	}
+	if _, rest, ok := strings.Cut(arg, "="); ok {
+		add(rest)
+	}
+	if before, rest, ok := strings.Cut(arg, ":"); ok && !(scheme.MatchString(before) && strings.HasPrefix(rest, "//")) { // -javaagent:FILE
+		add(rest)
+	}
+	return words
+}
+
+// scheme is that of a URL, of which the rest is no path.
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
+// isShellSeparator reports whether a character ends a word in code for a shell, or an element
+// of a list.
+func isShellSeparator(r rune) bool {
+	return strings.ContainsRune(" \t\n;&|()<>\"'`=,", r) || r == filepath.ListSeparator
+}
+
+// textOfVariable adds the files that are code among those that a variable names.
+func (c *codeFinder) textOfVariable(name, value string) {
+	if isPath(name) || len(value) > maxVariable {
+		return
+	}
+	suffixes := []string{""}
+	loads := loadsFiles(name)
+	if loads {
+		suffixes = loadedSuffixes
+	}
+	for _, word := range fileWords(value) {
+		for _, base := range c.bases {
+			for _, suffix := range suffixes {
+				if at := absolute(word, base) + suffix; c.isRegular(at) && (loads || isCode(at)) {
+					c.add(RoleScript, at)
+				}
+			}
+		}
+	}
+}
+
+// isPath reports whether a variable has the directories of programs.
+func isPath(name string) bool {
+	return name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH")
+}
+
+// maxVariable is the length of a variable's value up to which it is searched for files.
+const maxVariable = 16 << 10
+
+// loadedSuffixes are those that interpreters add to the name of a file to load.
+var loadedSuffixes = []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".node", ".rb", ".pl", ".pm", ".py", ".lua"}
+
+// loadsFiles reports whether interpreters load the files that a variable names.
+func loadsFiles(name string) bool {
+	return slices.ContainsFunc(loadingVariables, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) }) || name == "ENV"
+}
+
+// loadingVariables are the beginnings of the names of such variables, in small letters.
+var loadingVariables = []string{
+	"node_", "python", "ruby", "perl5", "java_", "_java_", "jdk_", "bash_env", "ld_", "dyld_", "npm_config_", "deno_", "bun_", "lua_", "phprc", "ts_node_", "openssl_conf",
+}

@@ -1,0 +1,600 @@
+//go:build unix
+
+package approval_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/state"
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+func TestChangeOfWhatRunsNeedsApproval(t *testing.T) {
+	t.Parallel()
+	type change struct {
+		do   func(m *machine, u *host.Upstream, c *mcpclient.CommandTarget)
+		want string
+	}
+	for name, test := range map[string]change{
+		"script": {func(m *machine, _ *host.Upstream, _ *mcpclient.CommandTarget) {
+			m.write("proj/server.py", "print('evil')")
+		}, "the content of the script /proj/server.py has changed"},
+		"script of the same length": {func(m *machine, _ *host.Upstream, _ *mcpclient.CommandTarget) {
+			m.write("proj/server.py", "print('GOOD')")
+		}, "the content of the script"},
+		"interpreter of the user": {func(m *machine, _ *host.Upstream, _ *mcpclient.CommandTarget) {
+			m.write("home/bin/python3", "\x7fELF evil")
+		}, "the program /home/bin/python3 was replaced"},
+		"another interpreter first in the PATH": {func(m *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			m.write("other/bin/python3", "\x7fELF python3")
+			c.Env["PATH"] = m.path("other/bin")
+		}, "the program /other/bin/python3 runs, which did not"},
+		"target of a symbolic link": {func(m *machine, _ *host.Upstream, _ *mcpclient.CommandTarget) {
+			m.write("lib/evil.py", "evil")
+			m.link("proj/helper.py", m.path("lib/evil.py"))
+		}, "the target of the symbolic link /proj/helper.py is /lib/evil.py, was /lib/helper.py"},
+		"working directory": {func(m *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			c.Dir = m.path("proj/sub")
+			m.write("proj/sub/server.py", "print('good')")
+			m.write("proj/sub/helper.py", "help")
+		}, "the working directory is /proj/sub, was /proj"},
+		"literal value": {func(_ *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			c.Env["HOME"] = "/tmp"
+		}, "the variable HOME has another value"},
+		"value that chooses a registry": {func(_ *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			c.Env["npm_config_registry"] = "https://evil.example"
+		}, "the variable npm_config_registry has another value"},
+		"value that chooses another daemon": {func(_ *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			c.Env["DOCKER_HOST"] = "tcp://evil.example"
+		}, "the variable DOCKER_HOST has another value"},
+		"another variable": {func(_ *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			c.Env["NODE_OPTIONS"] = "--require x"
+		}, "the variable NODE_OPTIONS is set, was not"},
+		"variable that is no longer set": {func(_ *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			delete(c.Env, "HOME")
+		}, "the variable HOME is no longer set"},
+		"argument": {func(_ *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			c.Args = []string{"-u", "server.py", "helper.py", "--root=/etc"}
+		}, "argument 4 is --root=/etc, was --root=data"},
+		"argument that is split differently": {func(_ *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			c.Args = []string{"-u", "server.py", "helper.py", "--root", "data"}
+		}, ", were "},
+		"data that becomes code": {func(m *machine, _ *host.Upstream, c *mcpclient.CommandTarget) {
+			m.must(os.Chmod(m.path("proj/data"), 0o700))
+		}, "the script /proj/data runs, which did not"},
+		"file behind a variable": {func(m *machine, _ *host.Upstream, _ *mcpclient.CommandTarget) {
+			m.write("proj/preload.so", "evil")
+		}, "the content of the script /proj/preload.so has changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			claim.Shows(t, "R-363a")
+			m := newMachine(t)
+			m.write("home/bin/python3", "\x7fELF python3")
+			m.write("proj/server.py", "print('good')")
+			m.write("lib/helper.py", "help")
+			m.link("proj/helper.py", m.path("lib/helper.py"))
+			m.write("proj/data", "data")
+			m.write("proj/preload.so", "lib")
+			u := m.server("proj", "files", "python3", "-u", "server.py", "helper.py", "--root=data")
+			c := u.Target.(*mcpclient.CommandTarget)
+			c.Env["PATH"] = m.path("home/bin")
+			for variable, value := range map[string]string{
+				"HOME": "/home/anna", "LD_PRELOAD": "./preload.so", "npm_config_registry": "https://registry.example", "DOCKER_HOST": "unix:///run/docker.sock",
+			} {
+				c.Env[variable] = value
+			}
+			if p := m.check(u); p == nil || p.Before != nil {
+				t.Fatalf("got %+v, want a program that was never approved", p)
+			}
+			m.approve(u)
+			m.open()
+			m.mustNotAsk(u)
+			test.do(m, u, c)
+			m.mustAsk(u, test.want)
+			m.approve(u)
+		})
+	}
+}
+
+// The content of a file of a project that is an argument or a variable can decide what runs.
+func TestTextsOfProjectsFilesAreCovered(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-363a")
+	file := func(path string) host.Text {
+		return host.Text{Written: "${file:" + path + "}", References: []host.Reference{{Kind: host.FileReference, Name: path}}}
+	}
+	m := newMachine(t)
+	m.write("proj/server.js", "serve")
+	flags, options, secret, token := m.write("outside/flags", "-v"), m.write("proj/options", ""), m.write("home/secret", "1"), m.write("proj/token", "1")
+	u := m.server("proj", "x", "node", "${file:"+flags+"}", "server.js")
+	u.Source = &host.Source{
+		Command: literal("node"), Args: []host.Text{file(flags), literal("server.js")},
+		Env: map[string]host.Text{"NODE_OPTIONS": file(options), "API_KEY": file(secret), "OTHER": file(token), "PATH": literal(m.path("usr/bin"))},
+	}
+	m.approve(u)
+	m.write("home/secret", "2")
+	m.mustNotAsk(u)
+	for _, path := range []string{"outside/flags", "proj/options", "proj/token"} {
+		m.write(path, "--require=./evil.js")
+		m.mustAsk(u, "the content of the text /"+path+" has changed")
+		m.approve(u)
+	}
+	u.Resolve = func(context.Context) (*host.Upstream, error) {
+		m.write("outside/flags", "--require=./worse.js")
+		return u, nil
+	}
+	if _, err := m.a.Admit(t.Context(), u); err == nil || !strings.Contains(err.Error(), "was changed while the server was started") {
+		t.Errorf("got %v, want a file refused that changes between the check and its use", err)
+	}
+
+	own := m.server("own", "y", "node", "--token", "x") // of the user
+	own.Origin.Project, own.Source = "", &host.Source{Command: literal("node"), Args: []host.Text{literal("--token"), file(secret)}}
+	m.approve(own)
+	m.write("home/secret", "3")
+	m.mustNotAsk(own)
+}
+
+func TestScriptOfAnotherRepositoryIsNotApproved(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("one/server.py", "one")
+	m.write("two/server.py", "one") // also with the same content
+	one, two := m.server("one", "files", "python3", "server.py"), m.server("two", "files", "python3", "server.py")
+	m.approve(one)
+	if _, err := m.a.Admit(t.Context(), two); !errors.Is(err, host.ErrNeedsApproval) {
+		t.Errorf("got %v, want the other repository to need approval", err)
+	}
+	m.mustNotAsk(one)
+}
+
+func TestReplacedContentIsNotApprovedAnyMore(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	u := m.server("proj", "files", "python3", "server.py")
+	m.write("proj/server.py", "version 1")
+	m.approve(u)
+	m.write("proj/server.py", "version 2")
+	m.mustAsk(u, "has changed")
+	m.write("proj/server.py", "version 1")
+	m.mustNotAsk(u) // nothing else was approved
+	m.write("proj/server.py", "version 2")
+	m.approve(u)
+	m.write("proj/server.py", "version 1")
+	m.mustAsk(u, "has changed")
+}
+
+func TestRevokedServerNeedsApproval(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	one, two := m.server("one", "files", "node", "-v"), m.server("two", "issues", "node", "-v")
+	m.approve(one)
+	m.approve(two)
+	all, err := m.a.List(t.Context())
+	if err != nil || len(all) != 2 || all[0].Subject.Name != "files" || all[0].By != "by the user" || all[0].At.IsZero() {
+		t.Fatalf("got %+v, %v, want both with who approved them", all, err)
+	}
+	m.must(m.a.Revoke(t.Context(), &all[0]))
+	if p := m.check(one); p == nil || p.Before != nil {
+		t.Errorf("got %+v, want it to need approval as if it were new", p)
+	}
+	m.mustNotAsk(two)
+}
+
+// Twenty starts of servers whose data and tokens change ask once.
+func TestDataAndReferencesDoNotAsk(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("proj/memory.json", "{}")
+	sqlite := m.server("proj", "sqlite", "uvx", "mcp-server-sqlite@1.2.3", "--db-path", "data.db")
+	memory := m.server("proj", "memory", "npx", "-y", "@example/memory@1.0.0", "memory.json")
+	rotating := m.server("proj", "issues", "node", "server.js", "--token", "${env:TOKEN}")
+	m.write("proj/server.js", "serve")
+	rotating.Source = &host.Source{
+		Command: literal("node"), Args: []host.Text{literal("server.js"), literal("--token"), variable("TOKEN")},
+		Env: map[string]host.Text{"TOKEN": variable("TOKEN"), "PATH": literal(m.path("usr/bin"))},
+	}
+	asked := 0
+	for start := range 20 {
+		m.open()
+		m.write("proj/data.db", fmt.Sprint("row ", start))
+		m.write("proj/memory.json", fmt.Sprintf(`{"fact": %d}`, start))
+		c := rotating.Target.(*mcpclient.CommandTarget)
+		c.Env["TOKEN"], c.Args[2] = fmt.Sprint("token ", start), fmt.Sprint("token ", start)
+		questions, err := m.a.Questions(t.Context(), []host.Upstream{*sqlite, *memory, *rotating})
+		m.must(err)
+		asked += len(questions)
+		for _, q := range questions {
+			m.must(m.a.Approve(t.Context(), &q.Pending[0], "by the user"))
+		}
+	}
+	if asked != 3 {
+		t.Errorf("got %d questions, want one for each server", asked)
+	}
+	if p, err := m.a.List(t.Context()); err != nil || !slices.Contains(p[2].Subject.Program.Data, m.path("proj/data.db")) {
+		t.Errorf("got %+v, %v, want the file as data", p, err)
+	}
+}
+
+func TestFilesThatRunAreFound(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for name, content := range map[string]string{
+		"proj/server.py": "x", "proj/server.js": "x", "proj/server.ts": "x", "proj/setup.js": "x", "proj/plain": "x", "proj/app/__main__.py": "x",
+		"proj/pkg/package.json": `{"main": "lib/main"}`, "proj/pkg/lib/main.js": "x", "proj/start": "#!/usr/bin/env -S node --no-warnings\n",
+		"proj/data.csv": "a,b", "proj/agent.jar": "x", "proj/tools/mod.py": "x", "proj/script": "#!" + m.path("usr/bin/sh") + " -e\n", "proj/bin/native": "\x7fELF",
+	} {
+		m.write(name, content)
+	}
+	m.write("proj/bin/start", "#!"+m.path("usr/bin/env")+" node\n")
+	tests := []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"python3", "server.py"}, "program /usr/bin/python3, script /proj/server.py"},
+		{[]string{"python3", "-u", "server.py", "data.csv"}, "program /usr/bin/python3, script /proj/server.py; data /proj/data.csv"},
+		{[]string{"python3", "-u", "plain", "data.csv"}, "program /usr/bin/python3, script /proj/plain; data /proj/data.csv"},
+		{[]string{"python3", "-m", "tools.mod"}, "program /usr/bin/python3, script /proj/tools/mod.py"},
+		{[]string{"python3", "app"}, "program /usr/bin/python3, script /proj/app/__main__.py"},
+		{[]string{"node", "--require", "./setup.js", "server.js"}, "program /usr/bin/node, script /proj/setup.js, script /proj/server.js"},
+		{[]string{"node", "--require=./setup.js", "server"}, "program /usr/bin/node, script /proj/setup.js, script /proj/server.js"},
+		{[]string{"node", "--import", "file://" + m.path("proj/setup.js"), "pkg"}, "program /usr/bin/node, script /proj/setup.js, script /proj/pkg/lib/main.js"},
+		{[]string{"node", "-r./setup.js", "plain"}, "program /usr/bin/node, script /proj/setup.js, script /proj/plain"},
+		{[]string{"deno", "run", "-A", "server.ts"}, "program /usr/bin/deno, script /proj/server.ts"},
+		{[]string{"sh", "-c", "cd . && exec python3 ./server.py"}, "program /usr/bin/sh, script /proj/server.py"},
+		{[]string{"env", "A=b", "python3", "server.py"}, "program /usr/bin/env, interpreter /usr/bin/python3, script /proj/server.py"},
+		{[]string{"env", "-S", "node server.js"}, "program /usr/bin/env, interpreter /usr/bin/node, script /proj/server.js"},
+		{[]string{"./bin/start", "data.csv"}, "program /proj/bin/start, interpreter /usr/bin/env, interpreter /usr/bin/node; data /proj/data.csv"},
+		{[]string{"./bin/native", "script", "--plugin=agent.jar"}, "program /proj/bin/native, script /proj/script, script /proj/agent.jar"},
+		{[]string{"npm", "--prefix", "pkg", "run", "serve"}, "program /usr/bin/npm, script /proj/pkg/package.json"},
+	}
+	for _, test := range tests {
+		u := m.server("proj", "x", test.words[0], test.words[1:]...)
+		p := m.check(u)
+		got := strings.Join(m.files(p), ", ")
+		for _, data := range p.Subject.Program.Data {
+			got += "; data " + strings.TrimPrefix(data, m.root)
+		}
+		if got != test.want {
+			t.Errorf("%q: got %s, want %s", test.words, got, test.want)
+		}
+	}
+}
+
+func TestRealInterpreterBehindAShimIsNamed(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("home/.pyenv/shims/python3", "#!"+m.path("usr/bin/sh")+"\nexec pyenv\n")
+	m.write("home/.pyenv/version", "3.11.2\n")
+	m.write("home/.pyenv/versions/3.11.2/bin/python3", "\x7fELF 3.11")
+	m.write("home/.pyenv/versions/3.12.1/bin/python3", "\x7fELF 3.12")
+	m.write("home/.asdf/shims/node", "#!"+m.path("usr/bin/env")+" sh\n# asdf-plugin: nodejs 18.0.0\n# asdf-plugin: nodejs 20.1.0\nexec asdf\n")
+	m.write("home/.asdf/installs/nodejs/20.1.0/bin/node", "\x7fELF 20.1")
+	m.write("asdf/.tool-versions", "python 3.11\nnodejs 20.1.0\n")
+	m.write("home/.volta/bin/volta-shim", "\x7fELF shim")
+	m.link("home/.volta/bin/node", "volta-shim")
+	m.write("home/.volta/tools/user/platform.json", `{"node": {"runtime": "22.0.0"}}`)
+	m.write("home/.volta/tools/image/node/22.0.0/bin/node", "\x7fELF 22")
+	m.write("home/mise/shims/node", "\x7fELF mise")
+	m.link("venv/bin/python", m.path("usr/bin/python3"))
+	for _, project := range []string{"global", "local", "asdf", "volta", "venv", "mise"} {
+		m.write(project+"/server.py", "x")
+	}
+	m.write("local/.python-version", "3.12\n")
+	for _, test := range []struct{ project, path, command, want string }{
+		{"global", "home/.pyenv/shims", "python3", "interpreter /home/.pyenv/versions/3.11.2/bin/python3"},
+		{"local", "home/.pyenv/shims", "python3", "interpreter /home/.pyenv/versions/3.12.1/bin/python3"},
+		{"asdf", "home/.asdf/shims", "node", "interpreter /home/.asdf/installs/nodejs/20.1.0/bin/node"},
+		{"volta", "home/.volta/bin", "node", "interpreter /home/.volta/tools/image/node/22.0.0/bin/node"},
+		{"venv", "venv/bin", "python", "program /venv/bin/python -> /usr/bin/python3"},
+	} {
+		u := m.server(test.project, "x", test.command, "server.py")
+		u.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path(test.path)
+		if got := m.files(m.check(u)); !slices.Contains(got, test.want) {
+			t.Errorf("%s: got %q, want %s", test.project, got, test.want)
+		}
+	}
+	unknown := m.server("mise", "x", "node", "server.py")
+	unknown.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/mise/shims")
+	m.must(os.MkdirAll(m.path("home/mise/installs"), 0o700))
+	if got := m.check(unknown).Subject.Program.NotCovered; !strings.Contains(fmt.Sprint(got), "which its version manager chooses") {
+		t.Errorf("got %q, want it said that the program is unknown", got)
+	}
+}
+
+// A version file that names another interpreter needs approval, because that one runs.
+func TestVersionFileOfAShimIsCovered(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("home/.pyenv/shims/python3", "#!"+m.path("usr/bin/sh")+"\n")
+	m.write("home/.pyenv/version", "3.11.2\n")
+	m.write("home/.pyenv/versions/3.11.2/bin/python3", "\x7fELF 3.11")
+	m.write("home/.pyenv/versions/evil/bin/python3", "\x7fELF evil")
+	m.write("proj/server.py", "x")
+	u := m.server("proj", "x", "python3", "server.py")
+	u.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/.pyenv/shims")
+	m.approve(u)
+	m.write("proj/.python-version", "evil\n")
+	m.mustAsk(u, "/home/.pyenv/versions/evil/bin/python3 runs, which did not")
+}
+
+func TestWhatNoDigestCoversIsSaid(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("proj/server.py", "x")
+	m.write("usr/bin/uv", "\x7fELF uv")
+	m.write("proj/bin/start", "#!"+m.path("usr/bin/sh")+"\n")
+	for _, dir := range []string{"proj/node_modules/@example/local", "node_modules/above"} {
+		m.must(os.MkdirAll(m.path(dir), 0o700))
+	}
+	for want, words := range map[string][]string{
+		"the packages that uv installs before":                           {"uv", "run", "server.py"},
+		"modules that the script imports":                                {"./bin/start"},
+		"/proj/node_modules/@example/local, which is run instead of one": {"npx", "-y", "@example/local@1.0.0"},
+		"/node_modules/above, which is run instead of one":               {"npx", "above"},
+		"that the script imports":                                        {"python3", "server.py"},
+		"the module server and what it imports":                          {"python3", "-m", "server"},
+		"the package @example/files@1.0.0, which npx downloads":          {"npx", "-y", "@example/files@1.0.0"},
+		"no version is given, so it may be another one":                  {"npx", "-y", "@example/files"},
+		"the package mcp-server, which uvx downloads":                    {"uvx", "mcp-server"},
+		"the package evil, which uvx downloads":                          {"uvx", "--python", "3.12", "--from", "evil", "mcp-server"},
+		"the package server and more, which uvx downloads":               {"uvx", "--with", "more", "server", "--port", "1"},
+		"the package evil@1, which npx downloads and runs":               {"npx", "--package=evil@1", "server"},
+		"the package evil and x, which npx downloads and runs":           {"npx", "evil", "-p", "x"},
+		"the package evil, which uv downloads":                           {"uv", "tool", "run", "evil", "--name", "nice"},
+		"the script serve of package.json":                               {"npm", "--prefix", "api", "run", "serve"},
+		"the script start of package.json":                               {"npm", "run", "start"},
+		"what go compiles or runs: run .":                                {"go", "run", "."},
+		"the image, which is named without a digest":                     {"docker", "run", "-i", "image", "--x=@sha256:", "@sha256:"},
+		"the image, if it is another one than a@sha256:000":              {"docker", "run", "--name", "a@sha256:" + strings.Repeat("0", 64), "evil"},
+		"npm:evil, which deno downloads":                                 {"deno", "run", "npm:evil"},
+		"the programs and modules that the code after -c runs":           {"sh", "-c", "x"},
+		"what node runs, because its arguments name no file":             {"node"},
+		"the program missing, which is not there":                        {"env", "missing"},
+	} {
+		if got := m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered; !strings.Contains(strings.Join(got, "\n"), want) {
+			t.Errorf("%q: got %q, want %s", words, got, want)
+		}
+	}
+}
+
+func TestWhatIsStartedIsWhatOthersDecideAbout(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-363a")
+	m := newMachine(t)
+	m.write("opt/bin/real", "\x7fELF approved")
+	m.link("usr/bin/tool", m.path("opt/bin/real"))
+	u := m.server("proj", "x", "tool")
+	m.approve(u)
+	admitted, err := m.a.Admit(t.Context(), u)
+	m.must(err)
+	sum := sha256.Sum256([]byte("\x7fELF approved"))
+	if want := []host.ProgramFile{{Path: m.path("opt/bin/real"), SHA256: hex.EncodeToString(sum[:])}}; !slices.Equal(admitted.Files, want) {
+		t.Errorf("got %+v, want %+v", admitted.Files, want)
+	}
+	m.write("opt/bin/real", "\x7fELF another")
+	if f, err := admitted.Target.(*mcpclient.CommandTarget).Open(); err == nil {
+		_ = f.Close()
+		t.Error("another content was opened to be started")
+	}
+}
+
+func TestValuesOfVariablesAreNotStored(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	u := m.server("proj", "x", "node", "--version")
+	u.Target.(*mcpclient.CommandTarget).Env["API_KEY"] = "CANARY"
+	u.Target.(*mcpclient.CommandTarget).Env["NODE_OPTIONS"] = "--require ./x.js"
+	p := m.approve(u)
+	keys, err := m.store.List(t.Context(), "", "", 10)
+	m.must(err)
+	for _, key := range keys {
+		if text, _, _ := m.store.Get(t.Context(), key); strings.Contains(string(text), "CANARY") {
+			t.Errorf("got %s, want no value", text)
+		}
+	}
+	for _, v := range p.Subject.Program.Variables {
+		if v.Value == "CANARY" || v.Name == "NODE_OPTIONS" && v.Value == "" {
+			t.Errorf("got %+v, want the values shown that decide what runs, and no others", v)
+		}
+	}
+}
+
+func TestInvalidRecordsApproveNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	u, other := m.server("proj", "x", "node", "--version"), m.server("proj", "y", "node", "--help")
+	m.approve(u)
+	m.approve(other)
+	keys, err := m.store.List(t.Context(), approval.Section+"/", "", 10)
+	m.must(err)
+	good, _, err := m.store.Get(t.Context(), keys[0])
+	m.must(err)
+	foreign, _, err := m.store.Get(t.Context(), keys[1])
+	m.must(err)
+	for name, record := range map[string]string{
+		"damaged": string(good[:len(good)/2]), "empty": "{}", "no JSON": "x", "of another server": string(foreign),
+		"unknown member": strings.Replace(string(good), `"by"`, `"trusted":true,"by"`, 1), "twice": string(good) + string(good),
+	} {
+		m.must(m.store.Put(t.Context(), keys[0], []byte(record), 0))
+		if admitted, err := m.a.Admit(t.Context(), u); err == nil || errors.Is(err, host.ErrNeedsApproval) {
+			t.Errorf("%s: got %v, %v, want an error", name, admitted, err)
+		}
+	}
+	m.must(m.a.Forget(t.Context(), u))
+	m.approve(u)
+}
+
+func TestProgramThatCannotBeFoundIsAnError(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("proj/bin/node", "\x7fELF")
+	relative := m.server("proj", "x", "node")
+	relative.Target.(*mcpclient.CommandTarget).Env["PATH"] = "bin:." // relative directories are not searched
+	secret := m.server("proj", "x", "CANARY")
+	secret.Source = &host.Source{Command: variable("SECRET")}
+	nowhere := m.server("proj", "x", "node")
+	nowhere.Target.(*mcpclient.CommandTarget).Dir = "sub"
+	invalid := m.server("proj/\xff", "x", "node")
+	gone := m.server("proj", "x", "node")
+	gone.Target.(*mcpclient.CommandTarget).Dir = m.path("gone")
+	for want, u := range map[string]*host.Upstream{
+		"it is not in the PATH":                          relative,
+		"command \"${env:SECRET}\": the program that it": secret,
+		"want an absolute path":                          nowhere,
+		"invalid UTF-8":                                  invalid,
+		"working directory: lstat":                       gone,
+	} {
+		if _, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "CANARY") {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestDevSkipsScriptsOfTheUsersOwnDirectoryOnly(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.must(os.Chmod(m.root, 0o700))
+	m.write("home/bin/node", "\x7fELF node")
+	own := m.server("proj", "mine", "node", "server.js")
+	own.Origin.Project, own.Settings.Dev = "", true
+	own.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/bin")
+	m.write("proj/server.js", "1")
+	m.approve(own)
+	m.write("proj/server.js", "2")
+	m.mustNotAsk(own)
+	m.write("home/bin/node", "\x7fELF evil")
+	m.mustAsk(own, "node was replaced")
+	m.approve(own)
+
+	m.must(os.Chmod(m.path("proj"), 0o770))
+	m.mustAsk(own, `"dev" has no effect`)
+	m.approve(own)
+	m.write("proj/server.js", "3")
+	m.mustAsk(own, "has changed")
+
+	m.must(os.Chmod(m.path("proj"), 0o700))
+	m.write("proj/bin/start", "#!"+m.path("home/bin/node")+"\n")
+	program := m.server("proj", "program", "./bin/start")
+	program.Origin.Project, program.Settings.Dev = "", true
+	if got := m.check(program).Subject.Program.NotCovered; !strings.Contains(fmt.Sprint(got), `"dev" has no effect: it is for scripts`) {
+		t.Errorf("got %q, want that the program itself is not excepted", got)
+	}
+	if got := m.check(own).Subject.Program.NotCovered; strings.Contains(fmt.Sprint(got), "dev") {
+		t.Errorf("got %q, want the script excepted", got)
+	}
+
+	foreign := m.server("other", "theirs", "node", "server.js")
+	foreign.Settings.Dev = true
+	m.write("other/server.js", "1")
+	m.approve(foreign)
+	m.write("other/server.js", "2")
+	m.mustAsk(foreign, "has changed")
+}
+
+func TestFilesAreBounded(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	huge := m.path("proj/huge.py")
+	m.write("proj/huge.py", "")
+	m.must(os.Truncate(huge, 3<<30)) // without content, so that it takes no room
+	if _, err := m.a.Check(t.Context(), m.server("proj", "x", "python3", "huge.py")); err == nil || !strings.Contains(err.Error(), "more than 2147483648 bytes") {
+		t.Errorf("got %v, want a file refused that is too large to be read at each start", err)
+	}
+	var args []string
+	for i := range 300 {
+		args = append(args, filepath.Base(m.write(fmt.Sprintf("proj/s%d.py", i), "x")))
+	}
+	if _, err := m.a.Check(t.Context(), m.server("proj", "x", "python3", args...)); err == nil || !strings.Contains(err.Error(), "more than 256 files") {
+		t.Errorf("got %v, want too many files refused", err)
+	}
+	// Programs that start programs, in many directories, under names of other programs.
+	var chain []string
+	for i, wrapper := range []string{"nice", "nohup", "env", "setsid", "time", "sudo", "doas", "stdbuf", "ionice", "chronic", "unbuffer", "firejail"} {
+		dir := fmt.Sprintf("d%d", i)
+		m.link("proj/"+dir+"/x", m.write("usr/bin/"+wrapper, "\x7fELF "+wrapper))
+		chain = append(chain, "./x", "-C"+m.path("proj/"+dir))
+	}
+	words := strings.Fields(strings.Repeat("a,b,c,d,e,f,g,h ", 200))
+	if _, err := m.a.Check(t.Context(), m.server("proj", "x", "env", slices.Concat(chain, chain, words)...)); err == nil || !strings.Contains(err.Error(), "more than 100000 files") {
+		t.Errorf("got %v, want a command refused that takes too long to search", err)
+	}
+}
+
+func TestCommandIsShownQuotedAndEscaped(t *testing.T) {
+	t.Parallel()
+	s := approval.Subject{Program: &approval.Program{Command: "npx", Args: []string{"-y", "it's", "", "a\u202eb", strings.Repeat("x", 5000)}}}
+	want := `npx -y 'it'\''s' '' 'a\u202eb' ` + strings.Repeat("x", 5000)
+	if got := s.String(); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// What the references stand for is asked for only after the approval.
+func TestReferencesAreResolvedAfterApprovalOnly(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	u := m.server("proj", "x", "node", "--version")
+	resolved := 0
+	u.Resolve = func(context.Context) (*host.Upstream, error) {
+		resolved++
+		full := *u
+		return &full, nil
+	}
+	m.check(u)
+	if _, err := m.a.Admit(t.Context(), u); !errors.Is(err, host.ErrNeedsApproval) || resolved > 0 {
+		t.Errorf("got %v, resolved %d times, want none before the approval", err, resolved)
+	}
+	m.approve(u)
+	if resolved != 1 {
+		t.Errorf("got it resolved %d times, want once", resolved)
+	}
+}
+
+func TestRecordsThatOthersCanChangeApproveNothing(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(dir, record string) error{
+		"directory that others can write to": func(dir, _ string) error { return os.Chmod(dir, 0o777) },
+		"file that others can write to":      func(_, record string) error { return os.Chmod(record, 0o666) },
+		"edited by hand": func(_, record string) error {
+			sealed, err := os.ReadFile(record)
+			if err == nil {
+				sealed[len(sealed)/2] ^= 1
+				err = os.WriteFile(record, sealed, 0o600)
+			}
+			return err
+		},
+		"replaced by a text": func(_, record string) error { return os.WriteFile(record, []byte(`{"by":"the user"}`), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			dir := m.path("state")
+			m.store = state.Open(dir, func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil })
+			m.open()
+			u := m.server("proj", "x", "node", "--version")
+			m.approve(u)
+			records, err := filepath.Glob(filepath.Join(dir, approval.Section, "*"))
+			if err != nil || len(records) != 1 {
+				t.Fatalf("got %q, %v, want one record", records, err)
+			}
+			m.must(change(filepath.Dir(records[0]), records[0]))
+			if _, err := m.a.Admit(t.Context(), u); err == nil || errors.Is(err, host.ErrNeedsApproval) {
+				t.Errorf("got %v, want an error", err)
+			}
+		})
+	}
+}
