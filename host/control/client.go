@@ -28,16 +28,11 @@ type Client struct {
 	HTTP *http.Client
 }
 
-// NewClient returns a client for the socket at a path. It does not connect yet.
+// NewClient returns a client for the socket at a path. It does not connect yet. It sends
+// nothing to a socket that is not the user's own: the error is an *UnsafeError then.
 func NewClient(path string) *Client {
 	return &Client{&http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
-			}
-			return conn, nil
-		},
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
 	}}}
 }
 
@@ -61,11 +56,52 @@ func (c *Client) Reload(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/reload", nil)
 }
 
+// Revoked makes the host end what was revoked in the user's state.
+func (c *Client) Revoked(ctx context.Context) (Ended, error) {
+	var ended Ended
+	err := c.do(ctx, http.MethodPost, "/revoked", &ended)
+	return ended, err
+}
+
+// A Stream is a connection to the MCP server of the host with the framing of stdio.
+type Stream interface {
+	io.ReadWriteCloser
+	// CloseWrite tells the host that nothing more is sent. What it still answers can be read.
+	CloseWrite() error
+}
+
+// Stream opens a connection to the MCP server of the host: one message per line in both
+// directions, as on the standard streams of a server. It is a session of its own. The
+// error wraps ErrNoHost if no host is running.
+func (c *Client) Stream(ctx context.Context) (Stream, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+streamPath, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {streamProtocol}}
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	stream, ok := response.Body.(Stream)
+	if !ok || response.StatusCode != http.StatusSwitchingProtocols {
+		_ = response.Body.Close()
+		return nil, fmt.Errorf("%s: the host answered %s", streamPath, response.Status)
+	}
+	return stream, nil
+}
+
 func (c *Client) do(ctx context.Context, method, path string, out any) error {
 	request, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, nil)
 	if err != nil {
 		return err
 	}
+	return c.send(request, out)
+}
+
+// send sends a request and decodes the response into out, unless that is nil. The error wraps
+// ErrCode if the host has refused a code.
+func (c *Client) send(request *http.Request, out any) error {
 	response, err := c.HTTP.Do(request)
 	if err != nil {
 		return err
@@ -75,7 +111,11 @@ func (c *Client) do(ctx context.Context, method, path string, out any) error {
 	body := io.LimitReader(response.Body, maxResponseBytes)
 	if response.StatusCode >= http.StatusBadRequest {
 		text, _ := io.ReadAll(body)
-		return errors.New(strings.TrimSpace(string(text)))
+		message := strings.TrimSpace(string(text))
+		if response.StatusCode == http.StatusForbidden {
+			return &codeError{message}
+		}
+		return errors.New(message)
 	}
 	if out == nil {
 		return nil

@@ -5,11 +5,18 @@
 //	GET  /status          what is running, a Status
 //	POST /retry?key=NAME  connect now to an upstream that failed or was not approved
 //	POST /reload          read the configuration again
-//	     /mcp             MCP, for the local user
+//	POST /revoked         end what was revoked in the user's state, an Ended
+//	POST /answer          answer a question to a person, an Answer
+//	POST /code?about=TEXT        show a person a code, without which another command does nothing
+//	POST /code/check?about=TEXT  check such a code, which the header Fondaco-Code has
+//	     /mcp             MCP over HTTP, for the local user
+//	GET  /stdio           MCP with the framing of stdio, after an upgrade of the connection
 package control
 
 import (
+	"context"
 	"encoding/json/v2"
+	"io"
 	"net/http"
 
 	"github.com/fondaco/fondaco/host"
@@ -24,8 +31,19 @@ type Status struct {
 	// Endpoint is the URL for clients, empty if the host has none.
 	Endpoint string `json:"endpoint,omitzero"`
 	// Config is the file given by --config, empty for the user's own.
-	Config    string        `json:"config,omitzero"`
-	Upstreams []host.Status `json:"upstreams"`
+	Config string `json:"config,omitzero"`
+	// ConfigPath is the configuration in use. For the demonstration it is the path of the
+	// user's own, which does not exist.
+	ConfigPath    string        `json:"configPath,omitzero"`
+	Demonstration bool          `json:"demonstration,omitzero"`
+	Upstreams     []host.Status `json:"upstreams"`
+}
+
+// Ended counts what a host has ended because its credentials were revoked.
+type Ended struct {
+	Requests    int `json:"requests"`
+	Sessions    int `json:"sessions"`
+	Connections int `json:"connections"` // to upstreams, with their processes
 }
 
 // Functions are what the socket gives access to.
@@ -35,8 +53,15 @@ type Functions struct {
 	Retry func(key string) bool
 	// Reload returns what is wrong with the configuration, in which case nothing changes.
 	Reload func() error
+	// Revoked applies the list of what is revoked, and returns why it cannot.
+	Revoked func(context.Context) (Ended, error)
+	// Questions are about the questions to a person; nil if the host has none.
+	Questions *QuestionFunctions
 	// MCP is the endpoint for the local user.
 	MCP http.Handler
+	// ServeStream serves the local user over a connection with the framing of stdio, and
+	// closes it.
+	ServeStream func(io.ReadWriteCloser)
 }
 
 // Handler returns the HTTP handler of the socket.
@@ -61,6 +86,23 @@ func Handler(h Functions) http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("POST /revoked", func(w http.ResponseWriter, r *http.Request) {
+		ended, err := h.Revoked(r.Context())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.MarshalWrite(w, ended)
+	})
+	if h.Questions != nil {
+		h.Questions.serve(mux)
+	}
 	mux.Handle("/mcp", h.MCP)
+	mux.HandleFunc("GET "+streamPath, func(w http.ResponseWriter, r *http.Request) {
+		if stream := upgrade(w, r); stream != nil {
+			h.ServeStream(stream)
+		}
+	})
 	return mux
 }

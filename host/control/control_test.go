@@ -21,11 +21,13 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
+var quiet = slog.New(slog.DiscardHandler)
+
 // serve serves a host at a socket until the test ends.
 func serve(t *testing.T, h control.Functions) string {
 	t.Helper()
 	path := control.Path(filepath.Join(t.TempDir(), "s"), 7332)
-	l, err := control.Listen(path)
+	l, err := control.Listen(path, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,7 @@ func TestSocketReportsStatusAndTakesCommands(t *testing.T) {
 		Format: 1, Version: "1", PID: 7, Endpoint: "http://127.0.0.1:7332/mcp",
 		Upstreams: []host.Status{{
 			Key: "files", Transport: "over stdio", State: host.Suspended, Reason: "<b>", Retry: time.Now().UTC().Round(time.Second), Revision: mcp.V20251125,
-			Tools: 1, Omitted: []string{"x"}, Withheld: []host.Withheld{{Tool: "t", Digest: "d", Diff: "+x\n"}}, Stderr: []string{"\x1b[31m"},
+			Tools: 1, Omitted: []string{"x"}, WaitingCount: 1, Waiting: []host.WaitingDefinition{{Kind: host.KindTool, Name: "t", Change: host.DefinitionAdded, Findings: []string{"x"}}}, Stderr: []string{"\x1b[31m"},
 		}, {Key: "new", State: host.Starting}},
 	}
 	var retried string
@@ -75,7 +77,7 @@ func TestSocketReportsStatusAndTakesCommands(t *testing.T) {
 
 func TestCommandsUseMCPOverTheSocket(t *testing.T) {
 	t.Parallel()
-	srv := mcpserver.New("host", "1", &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})
+	srv := mcpserver.New("host", "1", &mcpserver.Options{Logger: quiet})
 	srv.Tool("greet", "Greet", func(context.Context, struct{}) (string, error) { return "hello", nil })
 	path := serve(t, control.Functions{MCP: srv.HTTPHandler()})
 	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
@@ -101,20 +103,26 @@ func TestSocketOfACrashedHostIsReplaced(t *testing.T) {
 	if _, err := control.NewClient(path).Status(t.Context()); !errors.Is(err, control.ErrNoHost) {
 		t.Errorf("got %v, want no host", err)
 	}
-	dead, err := control.Listen(path)
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead.(*net.UnixListener).SetUnlinkOnClose(false)
+	dead.SetUnlinkOnClose(false)
 	_ = dead.Close()
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := control.NewClient(path).Status(t.Context()); !errors.Is(err, control.ErrNoHost) {
 		t.Errorf("got %v, want no host", err)
 	}
-	alive, err := control.Listen(path)
+	alive, err := control.Listen(path, quiet)
 	if err != nil {
 		t.Fatalf("got %v, want the place of the dead one", err)
 	}
-	if _, err := control.Listen(path); err == nil || !strings.Contains(err.Error(), "a running host listens there") {
+	if _, err := control.Listen(path, quiet); err == nil || !strings.Contains(err.Error(), "a running host listens there") {
 		t.Errorf("got %v, want a running host left alone", err)
 	}
 	_ = alive.Close()
@@ -140,13 +148,13 @@ func TestDirectoryOfAnotherUserIsRefused(t *testing.T) {
 	if err := os.Symlink(own, link); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{open: "others can enter it", link: "want a directory"} {
-		if _, err := control.Listen(control.Path(dir, 1)); err == nil || !strings.Contains(err.Error(), want) {
+	for dir, want := range map[string]string{open: "others have access", link: "want a directory"} {
+		if _, err := control.Listen(control.Path(dir, 1), quiet); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", dir, err, want)
 		}
 	}
 	path := control.Path(own, 1)
-	l, err := control.Listen(path)
+	l, err := control.Listen(path, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

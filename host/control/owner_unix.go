@@ -11,5 +11,5 @@ import (
 // isOwn reports whether the current user owns a file.
 func isOwn(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid()
+	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
+
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // Dir returns the directory of the user's sockets: fondaco in $XDG_RUNTIME_DIR or, if
@@ -32,19 +35,23 @@ func Path(dir string, port int) string {
 	return filepath.Join(dir, strconv.Itoa(port)+".sock")
 }
 
-// Listen listens at a path in a directory that only the user can enter. It replaces the
-// socket of a host that has crashed, and fails if a host still listens. Closing the
-// listener removes the socket.
-func Listen(path string) (net.Listener, error) {
+// Listen listens at a path in a directory that only the user can enter, and closes
+// connections of other users. It replaces the socket of a host that has crashed, and fails
+// if a host still listens. Closing the listener removes the socket.
+func Listen(path string, log *slog.Logger) (net.Listener, error) {
 	l, err := listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
-	return l, nil
+	return peerListener{l, log}, nil
 }
 
 func listen(path string) (net.Listener, error) {
-	if err := secure(filepath.Dir(path)); err != nil {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := checkDir(dir); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(path); err == nil {
@@ -60,12 +67,61 @@ func listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, os.Chmod(path, 0o600)
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
 }
 
-// secure creates a directory with mode 0700. It refuses one that others own or can enter.
-func secure(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// UnsafeError reports that somebody else could be behind a socket: the socket or its
+// directory does not belong to the user alone.
+type UnsafeError struct{ Err error }
+
+func (e *UnsafeError) Error() string {
+	return fmt.Sprintf("control socket: %v; set $XDG_RUNTIME_DIR to a directory of your own for another place", e.Err)
+}
+
+func (e *UnsafeError) Unwrap() error { return e.Err }
+
+// dial connects to the socket at a path. The error is an *UnsafeError if the host there
+// may not be the user's own, and wraps ErrNoHost if nothing listens.
+func dial(ctx context.Context, path string) (net.Conn, error) {
+	switch err := checkSocket(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
+	case err != nil:
+		return nil, &UnsafeError{err}
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
+	}
+	if err := checkPeer(conn); err != nil {
+		_ = conn.Close()
+		return nil, &UnsafeError{fmt.Errorf("%s: %w", path, err)}
+	}
+	return conn, nil
+}
+
+// checkSocket refuses a socket that is not the user's own, or in a directory that is not.
+func checkSocket(path string) error {
+	if err := checkDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case runtime.GOOS != "windows" && info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s: want a socket", path)
+	}
+	return checkAccess(path, info)
+}
+
+// checkDir refuses a directory that others own, can enter, or can replace.
+func checkDir(dir string) error {
+	if err := userfile.Check(dir); err != nil {
 		return err
 	}
 	info, err := os.Lstat(dir)
@@ -73,11 +129,18 @@ func secure(dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s: want a directory", dir)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%s: mode %o: others can enter it; want 700", dir, info.Mode().Perm())
+		return fmt.Errorf("%s: want a directory, and no symbolic link", dir)
+	}
+	return checkAccess(dir, info)
+}
+
+// checkAccess refuses what others own or have access to.
+func checkAccess(path string, info fs.FileInfo) error {
+	switch mode := info.Mode().Perm(); {
 	case !isOwn(info):
-		return fmt.Errorf("%s: it is owned by another user", dir)
+		return fmt.Errorf("%s: it is owned by another user", path)
+	case runtime.GOOS != "windows" && mode&0o077 != 0:
+		return fmt.Errorf("%s: mode %o: others have access; run chmod go-rwx on it", path, mode)
 	}
 	return nil
 }

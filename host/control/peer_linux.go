@@ -1,0 +1,26 @@
+package control
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerUser returns the id of the user at the other end of a connection, and false if the
+// system does not tell it.
+func peerUser(conn *net.UnixConn) (id int, ok bool, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, false, err
+	}
+	var peer *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) { peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	return int(peer.Uid), true, nil
+}

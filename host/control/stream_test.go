@@ -1,0 +1,154 @@
+package control_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+func TestStreamCarriesMCPOfEveryRevision(t *testing.T) {
+	t.Parallel()
+	srv := mcpserver.New("host", "1", &mcpserver.Options{Logger: quiet})
+	type person struct{ Name string }
+	srv.Tool("greet", "Greet", func(ctx context.Context, _ struct{}) (string, error) {
+		who, err := mcpserver.Ask[person](ctx, "name", "Your name?")
+		return "hello " + who.Name, err
+	})
+	path := serve(t, control.Functions{
+		MCP:         http.NotFoundHandler(),
+		ServeStream: func(s io.ReadWriteCloser) { _ = srv.ServeStream(context.Background(), s) },
+	})
+	for _, revision := range mcp.Revisions() {
+		stream, err := control.NewClient(path).Stream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &mcpclient.Options{Revisions: []mcp.Revision{revision}, Logger: quiet}
+		o.ElicitForm = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"Name":"Ada"}`)}, nil
+		}
+		c, err := mcpclient.Connect(t.Context(), mcpclient.Stream(stream), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Call[string](t.Context(), "greet", nil)
+		if asks := revision.String() >= "2025-06-18"; asks && (got != "hello Ada" || err != nil) || !asks && err == nil {
+			t.Errorf("%s: got %q, %v", revision, got, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("%s: %v", revision, err)
+		}
+	}
+	_ = srv.Shutdown(t.Context())
+}
+
+// A client that writes its requests and closes its direction, as a shell pipeline does, gets
+// the answers.
+func TestStreamAnswersAfterTheClientHasSentAll(t *testing.T) {
+	t.Parallel()
+	srv := mcpserver.New("host", "1", &mcpserver.Options{Logger: quiet})
+	path := serve(t, control.Functions{
+		MCP:         http.NotFoundHandler(),
+		ServeStream: func(s io.ReadWriteCloser) { _ = srv.ServeStream(context.Background(), s) },
+	})
+	stream, err := control.NewClient(path).Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if _, err := io.WriteString(stream, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(stream)
+	if err != nil || !strings.Contains(string(text), `"id":1`) {
+		t.Errorf("got %q, %v, want an answer and the end", text, err)
+	}
+}
+
+func TestClientConnectsToNoSocketThatOthersCanReach(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-364b")
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	for name, test := range map[string]struct {
+		spoil func(t *testing.T, path string)
+		want  string
+	}{
+		"directory that others can enter": {func(t *testing.T, path string) { chmod(t, filepath.Dir(path), 0o711) }, "mode 711"},
+		"socket that others can use":      {func(t *testing.T, path string) { chmod(t, path, 0o666) }, "mode 666"},
+		"symbolic link to a socket": {func(t *testing.T, path string) {
+			if err := errors.Join(os.Rename(path, path+"2"), os.Symlink(path+"2", path)); err != nil {
+				t.Fatal(err)
+			}
+		}, "want a socket"},
+		"symbolic link to a directory": {func(t *testing.T, path string) {
+			dir := filepath.Dir(path)
+			if err := errors.Join(os.Rename(dir, dir+"2"), os.Symlink(dir+"2", dir)); err != nil {
+				t.Fatal(err)
+			}
+		}, "no symbolic link"},
+		"file in place of the socket": {func(t *testing.T, path string) {
+			if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}, "want a socket"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Bool
+			path := serve(t, control.Functions{MCP: http.NotFoundHandler(), Status: func() control.Status { asked.Store(true); return control.Status{} }})
+			test.spoil(t, path)
+			_, err := control.NewClient(path).Status(t.Context())
+			unsafe, ok := errors.AsType[*control.UnsafeError](err)
+			if !ok || !strings.Contains(unsafe.Error(), test.want) || errors.Is(err, control.ErrNoHost) || asked.Load() {
+				t.Errorf("got %v, asked %v, want it refused: %s", err, asked.Load(), test.want)
+			}
+		})
+	}
+}
+
+func chmod(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStreamOfAnotherProtocolIsRefused(t *testing.T) {
+	t.Parallel()
+	c := control.NewClient(serve(t, control.Functions{MCP: http.NotFoundHandler()}))
+	for _, protocol := range []string{"", "websocket"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/stdio", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {protocol}}
+		response, err := c.HTTP.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusUpgradeRequired || !strings.Contains(string(text), "mcp-stdio") {
+			t.Errorf("%q: got %s, %q, want it refused", protocol, response.Status, text)
+		}
+	}
+}

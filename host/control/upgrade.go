@@ -1,0 +1,42 @@
+package control
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+)
+
+const (
+	streamPath = "/stdio"
+	// streamProtocol is the protocol of the connection after the upgrade.
+	streamProtocol = "mcp-stdio"
+)
+
+// upgrade takes over the connection of a request. It returns nil for a request that it
+// has answered.
+func upgrade(w http.ResponseWriter, r *http.Request) io.ReadWriteCloser {
+	if r.Header.Get("Upgrade") != streamProtocol {
+		w.Header().Set("Upgrade", streamProtocol)
+		http.Error(w, "want the header Upgrade: "+streamProtocol, http.StatusUpgradeRequired)
+		return nil
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return nil
+	}
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+streamProtocol+"\r\n\r\n"); err != nil {
+		_ = conn.Close()
+		return nil
+	}
+	return &upgraded{conn, buffered.Reader}
+}
+
+// upgraded is a connection whose first bytes may be in a buffer.
+type upgraded struct {
+	net.Conn
+	buffer *bufio.Reader
+}
+
+func (u *upgraded) Read(p []byte) (int, error) { return u.buffer.Read(p) }
