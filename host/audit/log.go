@@ -1,68 +1,122 @@
-// Package audit writes the audit log of the host: one JSON object per line, in an
-// append-only file that only the user can read. Secrets are left out.
+// Package audit writes and reads the audit log of the host: one JSON object per line, in
+// append-only files that only the user can read. Each process that writes has a chain of
+// its own in them: its lines are numbered, and each has an authentication code that covers
+// the code before, so that Verify finds lines that were changed, removed or moved. Secrets
+// are left out.
 package audit
 
 import (
 	"cmp"
-	"encoding/json/v2"
+	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // Options of a Log. The zero value, like a nil pointer, gives the defaults.
 type Options struct {
-	// MaxSize is the size in bytes at which a file is rotated. Default: 8 MiB.
-	MaxSize int64
-	// Keep is the number of rotated files that are kept. Their names end in .1, .2 and so
-	// on, the newest first. Default: 4.
-	Keep int
+	// Key returns the key of the authentication codes. It is called before the first line
+	// is written, and again if it fails. Default: no key, so whoever can write the files can
+	// also make the codes.
+	Key func(context.Context) ([]byte, error)
+	// MaxFile is the size in bytes at which a file is rotated. Default: 8 MiB.
+	MaxFile int64
+	// MaxTotal is the size in bytes of all files from which lines are summed up: those
+	// about requests that were made, of the owner that has most of them. All other lines are
+	// kept for the time of Retention, whatever their size. Default: 64 MiB.
+	MaxTotal int64
+	// Retention is how long lines are kept. Default: 90 days.
+	Retention time.Duration
+	// Syslog also gets each line. Default: nil.
+	Syslog *Syslog
+	// RequireSyslog makes Write fail for calls that are about to be made while Syslog takes
+	// no further lines.
+	RequireSyslog bool
+	// Logger receives the errors of what is done in the background. Default:
+	// slog.Default().
+	Logger *slog.Logger
 }
 
-func (o *Options) maxSize() int64 {
+func (o *Options) orZero() Options {
 	if o == nil {
 		o = new(Options)
 	}
-	return cmp.Or(o.MaxSize, 8<<20)
+	full := *o
+	full.MaxFile = cmp.Or(o.MaxFile, 8<<20)
+	full.MaxTotal = cmp.Or(o.MaxTotal, 64<<20)
+	full.Retention = cmp.Or(o.Retention, 90*24*time.Hour)
+	full.Logger = cmp.Or(o.Logger, slog.Default())
+	return full
 }
 
-func (o *Options) keep() int {
-	if o == nil {
-		o = new(Options)
-	}
-	return cmp.Or(o.Keep, 4)
-}
+const (
+	// keyWait is how long a line waits for the key, which a keyring may have to be unlocked
+	// for. Meanwhile no line is written.
+	keyWait = 5 * time.Second
+	// rotationWait is how long a line waits for another process that rotates or sums up,
+	// and rotationPause how long it is before the next attempt. Meanwhile the file grows.
+	rotationWait, rotationPause = 20 * time.Millisecond, time.Second
+	// indexWait is how long the first line of a process waits for the same, because lines at
+	// the end of a writer that is not in the index can be removed unseen.
+	indexWait = time.Second
+	// retentionInterval is how often lines are removed by their age.
+	retentionInterval = time.Hour
+	// maxUnwritten is how many outcomes are kept that could not be written.
+	maxUnwritten = 256
+)
 
-// Log is an open audit log. Several processes may write to the same file. All methods are
+// Log is an open audit log. Several processes may write to the same files. All methods are
 // safe for concurrent use.
 type Log struct {
 	path    string
-	options *Options
+	options Options
+	ctx     context.Context // ends with the log
+	end     context.CancelFunc
+	work    sync.WaitGroup // of the retention
 
-	mu      sync.Mutex
-	file    *os.File // guarded by mu
-	torn    bool     // guarded by mu: the last line is incomplete
-	secrets redactor // guarded by mu
+	mu        sync.Mutex
+	closed    bool     // guarded by mu, as are all below
+	file      *os.File // nil if it could not be opened again
+	key       []byte
+	keyKnown  bool
+	secrets   redactor
+	self      writerState
+	slot      *slot // nil until the writer is in the index
+	torn      bool  // the last line is incomplete
+	waitUntil time.Time
+	repeats   repeats
+	flush     *time.Timer // of repeats
+	unwritten []Record    // outcomes that could not be written
+	lost      int64       // outcomes that could not be written nor kept
+	retained  time.Time   // when the retention ran last
+	retaining bool
 }
 
-// Open opens the log at a path, and creates the file and its directory if necessary.
+// Open opens the log at a path, and creates the file and its directory if necessary. Both
+// must belong to the user, and nobody else may change them.
 func Open(path string, o *Options) (*Log, error) {
-	l := &Log{path: path, options: o}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	l := &Log{path: path, options: o.orZero(), self: writerState{Writer: rand.Text()[:12]}, repeats: newRepeats(), retained: time.Now()}
+	if err := userfile.MkdirAll(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
+	l.ctx, l.end = context.WithCancel(context.Background())
 	return l, nil
 }
 
 func (l *Log) open() (err error) {
-	l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	l.file, err = openOwn(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	return err
 }
 
@@ -74,37 +128,153 @@ func (l *Log) Hide(secrets []string) {
 	l.secrets = newRedactor(secrets)
 }
 
-// line is the JSON form of a decision.
-type line struct {
-	host.Decision
-	Milliseconds int64 `json:"ms"`
-}
-
 // Write appends a decision. The line has been handed to the operating system when it
-// returns.
+// returns. If it fails, the action must not happen. An outcome that could not be written is
+// written before the next line, but no approval, consent or grant, because it has no effect.
+// Failures of one owner that repeat are counted, in one line a minute.
 func (l *Log) Write(d host.Decision) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
+	if l.closed {
 		return fmt.Errorf("audit: %w", fs.ErrClosed)
 	}
-	d.Name, d.Reason = l.secrets.redact(d.Name), l.secrets.redact(d.Reason)
-	text, err := json.Marshal(line{d, d.Duration.Milliseconds()})
-	if err == nil {
-		err = l.rotate()
-	}
-	if err == nil {
-		err = l.append(append(text, '\n'))
-	}
-	if err != nil {
+	if err := l.write(d); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil
 }
 
-// append writes a line. It begins a new line if the last one is incomplete, for instance
+func (l *Log) write(d host.Decision) error {
+	if err := l.findKey(); err != nil {
+		return err
+	}
+	r := l.newRecord(d)
+	now := time.Now()
+	if !l.repeats.admit(&r, now) {
+		l.startFlush()
+		return nil
+	}
+	err := l.writeUnwritten()
+	if err == nil && l.options.RequireSyslog && r.Outcome == host.OutcomeBegun && !l.options.Syslog.ready() {
+		err = errors.New("syslog takes no further lines")
+	}
+	if err == nil {
+		err = l.append(&r)
+	}
+	if err != nil && !precedes(&r) {
+		l.keepUnwritten(r)
+	}
+	if now.Sub(l.retained) > retentionInterval {
+		l.startRetention()
+	}
+	return err
+}
+
+// precedes reports whether a record is written before what it says, which does not happen if
+// the record cannot be written.
+func precedes(r *Record) bool {
+	switch r.Action {
+	case host.ActionApprove, host.ActionConsent, host.ActionGrant:
+		return true
+	}
+	return r.Outcome == host.OutcomeBegun
+}
+
+// findKey gets the key, once.
+func (l *Log) findKey() (err error) {
+	if l.keyKnown || l.options.Key == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, keyWait)
+	defer cancel()
+	if l.key, err = l.options.Key(ctx); err != nil {
+		return err
+	}
+	l.keyKnown = true
+	return nil
+}
+
+// newRecord returns the record of a decision, without secrets.
+func (l *Log) newRecord(d host.Decision) Record {
+	r := Record{Decision: d, Milliseconds: d.Duration.Milliseconds()}
+	r.Name, r.Reason = l.secrets.redactName(r.Name), l.secrets.redact(originsOnly(r.Reason))
+	r.Client = l.secrets.redact(r.Client)
+	if d.Arguments != "" {
+		r.Arguments = ArgumentsCode(l.key, d.Arguments)
+	}
+	if d.ArgumentsText != nil {
+		r.ArgumentsText = host.RedactArguments(d.ArgumentsText, maxArguments, l.secrets.redact)
+	}
+	r.bound()
+	return r
+}
+
+// ArgumentsCode returns what a line has for the digest of arguments from
+// host.ArgumentsDigest. Without the key nobody can find out which arguments it is of by
+// trying some.
+func ArgumentsCode(key []byte, digest string) string {
+	return code(key, codeOfArguments, []byte(digest))
+}
+
+// keepUnwritten keeps a record until it can be written.
+func (l *Log) keepUnwritten(r Record) {
+	if len(l.unwritten) == maxUnwritten {
+		l.lost++
+		return
+	}
+	l.unwritten = append(l.unwritten, r)
+}
+
+// writeUnwritten writes the records that could not be written before.
+func (l *Log) writeUnwritten() error {
+	for len(l.unwritten) > 0 {
+		if err := l.append(&l.unwritten[0]); err != nil {
+			return err
+		}
+		l.unwritten = l.unwritten[1:]
+	}
+	if l.lost == 0 {
+		return nil
+	}
+	r := Record{Decision: host.Decision{Time: time.Now(), Action: actionLose, Outcome: host.OutcomeFailed, Reason: "outcomes that could not be written"}, Count: l.lost}
+	err := l.append(&r)
+	if err == nil {
+		l.lost = 0
+	}
+	return err
+}
+
+// actionLose is the action of a line that counts outcomes that were not recorded.
+const actionLose host.Action = "lose"
+
+// append adds a record to the writer's chain.
+func (l *Log) append(r *Record) error {
+	if err := l.rotate(); err != nil {
+		return err
+	}
+	l.addToIndex()
+	next := l.self
+	next.Sequence++
+	r.Writer, r.Sequence, r.Previous = next.Writer, next.Sequence, l.self.Last
+	line, err := r.encode(l.key)
+	if err == nil {
+		err = l.appendLine(line)
+	}
+	if err != nil {
+		return err
+	}
+	next.Last = r.Code
+	l.self = next
+	l.updateIndex()
+	if l.options.Syslog != nil {
+		l.options.Syslog.send(r, line)
+	}
+	return nil
+}
+
+// appendLine writes a line. It begins a new line if the last one is incomplete, for instance
 // because the disk was full.
-func (l *Log) append(line []byte) error {
+func (l *Log) appendLine(line []byte) error {
 	if l.torn {
 		line = append([]byte{'\n'}, line...)
 	}
@@ -115,43 +285,173 @@ func (l *Log) append(line []byte) error {
 	return err
 }
 
-// rotate rotates a full file, unless another process has done so.
-func (l *Log) rotate() error {
-	ours, err := l.file.Stat()
-	if err != nil {
-		return err
+// addToIndex adds the writer to the index, unless another process holds the lock.
+func (l *Log) addToIndex() {
+	isFirst := l.self.Sequence == 0
+	if l.slot != nil || time.Now().Before(l.waitUntil) && !isFirst && !l.closed { // the rotation may have failed just now
+		return
 	}
-	theirs, err := os.Stat(l.path)
-	moved := err != nil || !os.SameFile(ours, theirs)
-	if !moved && ours.Size() < l.options.maxSize() {
+	wait := rotationWait
+	if isFirst || l.closed {
+		wait = indexWait
+	}
+	unlock, err := l.lock(wait)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	if l.slot, err = addWriter(indexPath(l.path), l.key, l.self.Writer); err != nil {
+		l.options.Logger.Warn("audit log: cannot add the writer to the index", "error", err)
+		l.waitUntil = time.Now().Add(rotationPause)
+	}
+}
+
+// updateIndex stores which line is the last. The line itself is in the log already, so a
+// failure does not fail the call: Verify trusts lines after the last one of the index.
+func (l *Log) updateIndex() {
+	if l.slot == nil {
+		return
+	}
+	err := l.slot.update(l.key, l.self)
+	if errors.Is(err, errSlotLost) {
+		_ = l.slot.file.Close()
+		l.slot = nil // the next line adds it again
+	}
+	if err != nil {
+		l.options.Logger.Warn("audit log: cannot update the index", "error", err)
+	}
+}
+
+// lock takes the lock between processes for a short change.
+func (l *Log) lock(wait time.Duration) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	if unlock, err = userfile.Lock(ctx, lockPath(l.path)); err != nil {
+		l.waitUntil = time.Now().Add(rotationPause)
+	}
+	return unlock, err
+}
+
+// rotate rotates a full file, unless another process has done so or holds the lock.
+func (l *Log) rotate() error {
+	if l.file == nil {
+		return l.open()
+	}
+	moved, full, err := l.state()
+	switch {
+	case err != nil:
+		return err
+	case moved:
+		return l.reopen(nil)
+	case !full, time.Now().Before(l.waitUntil):
 		return nil
 	}
-	if err := l.file.Close(); err != nil {
+	unlock, err := l.lock(rotationWait)
+	if err != nil {
+		return nil // the file grows meanwhile
+	}
+	defer unlock()
+	l.startRetention()
+	if moved, full, err = l.state(); err != nil || !full || moved {
 		return err
 	}
-	if !moved {
-		l.shift()
+	return l.reopen(l.putAside)
+}
+
+// reopen closes the file, calls between if it is not nil, and opens the file at the path.
+func (l *Log) reopen(between func() error) error {
+	_ = l.file.Close() // every line was handed to the system before
+	l.file, l.torn = nil, false
+	if between != nil {
+		if err := between(); err != nil {
+			l.waitUntil = time.Now().Add(rotationPause)
+			l.options.Logger.Warn("audit log: cannot rotate the file", "error", err)
+			l.torn = true // perhaps
+		}
 	}
 	return l.open()
 }
 
-// shift renames each rotated file to the next number, dropping the oldest, and the
-// current file to .1.
-func (l *Log) shift() {
-	for i := l.options.keep() - 1; i > 0; i-- {
-		_ = os.Rename(fmt.Sprintf("%s.%d", l.path, i), fmt.Sprintf("%s.%d", l.path, i+1))
+// state reports whether the open file is no longer that at the path, and whether it is full.
+func (l *Log) state() (moved, full bool, err error) {
+	ours, err := l.file.Stat()
+	if err != nil {
+		return false, false, err
 	}
-	_ = os.Rename(l.path, l.path+".1")
+	theirs, err := os.Stat(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, false, nil
+	case err != nil:
+		return false, false, err
+	}
+	return !os.SameFile(ours, theirs), ours.Size() >= l.options.MaxFile, nil
 }
 
-// Close closes the file.
+// putAside renames the current file. The caller holds the lock between processes.
+func (l *Log) putAside() error {
+	numbers, err := rotated(l.path)
+	if err != nil {
+		return err
+	}
+	last := 0
+	if len(numbers) > 0 {
+		last = numbers[len(numbers)-1]
+	}
+	return os.Rename(l.path, rotatedPath(l.path, last+1))
+}
+
+// startFlush makes the counted failures be written in a minute.
+func (l *Log) startFlush() {
+	if l.flush == nil {
+		l.flush = time.AfterFunc(repeatInterval, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.flush = nil; !l.closed {
+				l.writeRepeats()
+			}
+		})
+	}
+}
+
+// writeRepeats writes the lines that count failures.
+func (l *Log) writeRepeats() {
+	for _, r := range l.repeats.take() {
+		if err := l.append(&r); err != nil {
+			l.keepUnwritten(r)
+			l.options.Logger.Error("audit log: cannot write a line", "error", err)
+		}
+	}
+}
+
+// Close writes what is left and closes the files.
 func (l *Log) Close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
+	again := l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if again {
 		return nil
 	}
-	err := l.file.Close()
-	l.file = nil
+	l.end()
+	l.work.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.flush != nil {
+		l.flush.Stop()
+	}
+	l.writeRepeats()
+	err := l.writeUnwritten()
+	if l.self.Sequence > 0 {
+		l.addToIndex()
+		l.self.Closed = true
+		l.updateIndex()
+	}
+	if l.slot != nil {
+		_ = l.slot.file.Close()
+	}
+	if l.file != nil {
+		err = errors.Join(err, l.file.Close())
+	}
 	return err
 }

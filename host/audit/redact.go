@@ -2,29 +2,15 @@ package audit
 
 import (
 	"cmp"
-	"regexp"
+	"net/url"
 	"slices"
 	"strings"
-)
 
-// hidden replaces each secret.
-const hidden = "[hidden]"
+	"github.com/fondaco/fondaco/host"
+)
 
 // minSecret is the length below which a text is treated as an ordinary word.
 const minSecret = 6
-
-// secretLike matches what is probably a secret, whatever its source.
-var secretLike = regexp.MustCompile(strings.Join([]string{
-	`(?i:bearer|basic)\s+[\w.~+/=-]{6,}`,
-	`\b(?:sk|pk|rk)-[\w-]{8,}`,
-	`\bgh[pousr]_\w{8,}`,
-	`\bgithub_pat_\w{8,}`,
-	`\bxox[abeoprs]-[\w-]{8,}`,
-	`\bA[KS]IA[0-9A-Z]{12,}`,
-	`\beyJ[\w-]+\.[\w-]+\.[\w-]*`,
-	`(?i:token|key|secret|passw(?:or)?d|signature|code)=[^&\s"']+`,
-	`://[^/\s@]+@`,
-}, "|"))
 
 // redactor removes secrets from texts.
 type redactor struct{ known *strings.Replacer }
@@ -36,14 +22,66 @@ func newRedactor(secrets []string) redactor {
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var pairs []string
 	for _, s := range secrets {
-		pairs = append(pairs, s, hidden)
+		pairs = append(pairs, s, host.Hidden)
+		if escaped := url.QueryEscape(s); escaped != s {
+			pairs = append(pairs, escaped, host.Hidden)
+		}
 	}
 	return redactor{strings.NewReplacer(pairs...)}
 }
 
+// maxRedacted limits the text that is searched for secrets. What follows would be cut
+// anyway.
+const maxRedacted = 16 << 10
+
 func (r redactor) redact(s string) string {
+	if s == "" {
+		return s
+	}
+	return r.redactAll(s[:min(len(s), maxRedacted)]) // of which the beginning is recorded
+}
+
+func (r redactor) redactAll(s string) string {
 	if r.known != nil {
 		s = r.known.Replace(s)
 	}
-	return secretLike.ReplaceAllString(s, hidden)
+	return host.HideSecrets(s)
+}
+
+// redactName is redact for the name of a tool, a prompt or a resource. Of a URL it also
+// hides the user, the values of parameters with the name of a secret, and the fragment.
+func (r redactor) redactName(s string) string {
+	if scheme, _, ok := strings.Cut(s, "://"); ok && scheme != "" {
+		s = redactURL(s)
+	}
+	return r.redact(s)
+}
+
+func redactURL(s string) string {
+	s, _, fragment := strings.Cut(s, "#")
+	s, query, _ := strings.Cut(s, "?")
+	if before, after, ok := strings.Cut(s, "://"); ok {
+		authority, path, slash := strings.Cut(after, "/")
+		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+			authority = host.Hidden + authority[at:]
+		}
+		s = before + "://" + authority
+		if slash {
+			s += "/" + path
+		}
+	}
+	if query != "" {
+		parameters := strings.FieldsFunc(query, func(c rune) bool { return c == '&' || c == ';' })
+		for i, p := range parameters {
+			name, _, _ := strings.Cut(p, "=")
+			if plain, err := url.QueryUnescape(name); err != nil || host.IsSecretName(plain) {
+				parameters[i] = name + "=" + host.Hidden
+			}
+		}
+		s += "?" + strings.Join(parameters, "&")
+	}
+	if fragment {
+		s += "#" + host.Hidden
+	}
+	return s
 }

@@ -1,0 +1,16 @@
+package audit
+
+import "time"
+
+// Retain removes and sums up lines as of a time, also of files that were just rotated.
+func (l *Log) Retain(now time.Time) error { return l.retain(now, -time.Hour) }
+
+// FlushRepeats writes the lines that count failures.
+func (l *Log) FlushRepeats() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writeRepeats()
+}
+
+// SlotSize is that of the index.
+const SlotSize = slotSize

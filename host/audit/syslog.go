@@ -1,0 +1,201 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+)
+
+// Syslog sends lines to a syslog server in the form of RFC 5424. The message is the line
+// as it is in the log, with its authentication code. Lines wait in a queue, so sending never
+// delays a call; lines that find the queue full are dropped and counted. All methods are safe
+// for concurrent use. It is our own, because log/syslog of the standard library is not for
+// Windows, has the older form of RFC 3164, and blocks.
+type Syslog struct {
+	network, address string
+	tls              bool
+	hostname         string
+	lines            chan []byte
+	dropped          atomic.Int64
+	failing          atomic.Bool // the last attempt to send has failed
+	onError          func(error)
+
+	ctx  context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup
+}
+
+const (
+	// maxSyslogQueue is the number of lines that wait to be sent.
+	maxSyslogQueue = 1024
+	// syslogTimeout limits each connection and each write.
+	syslogTimeout = 5 * time.Second
+	// syslogPause is the pause after a failure; it doubles up to maxSyslogPause.
+	syslogPause, maxSyslogPause = time.Second, 30 * time.Second
+	// syslogDrain is how long Close waits for the lines that are queued.
+	syslogDrain = 2 * time.Second
+)
+
+// OpenSyslog starts to send to a server: unix:///dev/log, udp://HOST:PORT, tcp://HOST:PORT, or
+// tls://HOST:PORT. Messages over TCP and TLS have the length in front (RFC 6587 3.4.1, RFC
+// 5425). Nothing is connected yet. onError is called for the first failure after a
+// success; it may be nil.
+func OpenSyslog(address string, onError func(error)) (*Syslog, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("syslog: %w", err)
+	}
+	s := &Syslog{network: u.Scheme, address: u.Host, lines: make(chan []byte, maxSyslogQueue), onError: onError}
+	switch {
+	case u.Scheme == "unix" && u.Host == "" && u.Path != "":
+		s.network, s.address = "unixgram", u.Path
+	case u.Scheme == "tls" && u.Port() != "":
+		s.network, s.tls = "tcp", true
+	case (u.Scheme == "udp" || u.Scheme == "tcp") && u.Port() != "":
+	default:
+		return nil, fmt.Errorf("syslog: found %q, want unix:///dev/log, udp://HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT", address)
+	}
+	s.hostname, _ = os.Hostname()
+	s.ctx, s.end = context.WithCancel(context.Background())
+	s.work.Go(s.run)
+	return s, nil
+}
+
+// Dropped returns how many lines were dropped.
+func (s *Syslog) Dropped() int64 { return s.dropped.Load() }
+
+// ready reports whether the queue takes a line.
+func (s *Syslog) ready() bool { return s != nil && len(s.lines) < cap(s.lines) }
+
+// facility is "log audit". Spec: RFC 5424 6.2.1
+const facility = 13
+
+// severity returns the severity of a record: notice for what was not done, else
+// informational.
+func severity(r *Record) int {
+	switch r.Outcome {
+	case host.OutcomeDone, host.OutcomeBegun:
+		return 6
+	}
+	return 5
+}
+
+// message returns a message. Spec: RFC 5424 6
+func (s *Syslog) message(level int, at time.Time, id string, text []byte) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "<%d>1 %s %s fondaco %d %s - \xef\xbb\xbf", facility*8+level, at.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano), headerField(s.hostname, 255), os.Getpid(), headerField(id, 32))
+	b.Write(bytes.TrimSuffix(text, []byte{'\n'}))
+	return b.Bytes()
+}
+
+// headerField returns a text as a field of the header: printable ASCII without spaces.
+func headerField(s string, limit int) string {
+	s = strings.Map(func(c rune) rune {
+		if c <= ' ' || c > '~' {
+			return '-'
+		}
+		return c
+	}, s)
+	return cmp.Or(s[:min(len(s), limit)], "-")
+}
+
+// send queues a record.
+func (s *Syslog) send(r *Record, line []byte) {
+	select {
+	case s.lines <- s.message(severity(r), r.Time, string(r.Action), line):
+	default:
+		s.dropped.Add(1)
+	}
+}
+
+// run sends what is queued until the end.
+func (s *Syslog) run() {
+	var conn net.Conn
+	defer func() {
+		if conn != nil {
+			_ = conn.Close()
+		}
+	}()
+	var reported int64
+	pause := syslogPause
+	for message := range s.lines {
+		for {
+			var err error
+			if conn == nil {
+				conn, err = s.connect()
+			}
+			if n := s.dropped.Load(); err == nil && n > reported {
+				err = s.write(conn, s.message(4, time.Now(), "dropped", fmt.Appendf(nil, `{"dropped":%d}`, n-reported)))
+				if err == nil {
+					reported = n
+				}
+			}
+			if err == nil {
+				err = s.write(conn, message)
+			}
+			if err == nil {
+				pause = syslogPause
+				s.failing.Store(false)
+				break
+			}
+			if conn != nil {
+				_ = conn.Close()
+				conn = nil
+			}
+			if !s.failing.Swap(true) && s.onError != nil {
+				s.onError(fmt.Errorf("syslog: %w", err))
+			}
+			select {
+			case <-s.ctx.Done():
+				s.dropped.Add(1 + int64(len(s.lines)))
+				return
+			case <-time.After(pause):
+				pause = min(2*pause, maxSyslogPause)
+			}
+		}
+	}
+}
+
+func (s *Syslog) connect() (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, syslogTimeout)
+	defer cancel()
+	d := &net.Dialer{}
+	if s.tls {
+		return (&tls.Dialer{NetDialer: d, Config: &tls.Config{MinVersion: tls.VersionTLS12}}).DialContext(ctx, s.network, s.address)
+	}
+	return d.DialContext(ctx, s.network, s.address)
+}
+
+func (s *Syslog) write(conn net.Conn, message []byte) error {
+	if s.network == "tcp" {
+		message = append(strconv.AppendInt(nil, int64(len(message)), 10), append([]byte{' '}, message...)...)
+	}
+	_ = conn.SetWriteDeadline(time.Now().Add(syslogTimeout))
+	_, err := conn.Write(message)
+	return err
+}
+
+// Close sends what is queued, for two seconds at most, unless the last attempt has failed.
+// Nothing may be sent any more.
+func (s *Syslog) Close() {
+	close(s.lines)
+	if s.failing.Load() {
+		s.end()
+	}
+	timer := time.AfterFunc(syslogDrain, s.end)
+	defer timer.Stop()
+	s.work.Wait()
+	s.end()
+}
