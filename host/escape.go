@@ -2,24 +2,73 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
-// EscapeUnprintable writes unprintable characters, such as those that change the
-// direction of writing, as JSON escapes. A user who approves a text must see all of it as
-// it is, including what only a model would read.
-func EscapeUnprintable(s string) string {
+// invisible are the characters that count as printable (letters, marks or symbols), but that
+// terminals and browsers show as nothing or as a space. Controls, formats such as
+// bidirectional overrides and tags, separators other than the space, private and unassigned
+// characters are not printable in the first place.
+//
+// Spec: Unicode, properties Default_Ignorable_Code_Point and Variation_Selector
+var invisible = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point, // fillers of Hangul, the grapheme joiner, vowels of Khmer
+	unicode.Variation_Selector,
+	{
+		R16: []unicode.Range16{
+			{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // blank Braille pattern
+			{Lo: 0xfffc, Hi: 0xfffc, Stride: 1}, // object replacement
+		},
+		R32: []unicode.Range32{
+			{Lo: 0x13441, Hi: 0x13442, Stride: 1}, // blanks of Egyptian hieroglyphs
+			{Lo: 0x16fe4, Hi: 0x16fe4, Stride: 1}, // filler of the Khitan small script
+			{Lo: 0x1d159, Hi: 0x1d159, Stride: 1}, // musical null notehead
+		},
+	},
+}
+
+// IsShown reports whether terminals and browsers show a character as itself.
+func IsShown(r rune) bool {
+	return r < utf8.RuneSelf && ' ' <= r && r < 0x7f || r >= utf8.RuneSelf && unicode.IsPrint(r) && !unicode.In(r, invisible...)
+}
+
+// EscapeUnprintable makes the characters of a text visible that terminals and browsers do not
+// show, or obey: each is written as a JSON escape, except those to keep. Bytes that are not
+// UTF-8 are written as \xff. A user who decides on a text must see all of it, including what
+// only a model would read, and a text must not drive the terminal.
+func EscapeUnprintable(s string, keep ...rune) string {
+	first := strings.IndexFunc(s, func(r rune) bool { return r == utf8.RuneError || !IsShown(r) && !slices.Contains(keep, r) })
+	if first < 0 {
+		return s
+	}
 	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
+	b.WriteString(s[:first])
+	for i := first; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case IsShown(r), slices.Contains(keep, r):
+			b.WriteString(s[i : i+size])
+		default:
+			writeEscape(&b, r)
 		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
+		i += size
 	}
 	return b.String()
+}
+
+// writeEscape writes a character as JSON escapes, the short one where there is one.
+func writeEscape(b *strings.Builder, r rune) {
+	if i := strings.IndexRune("\b\f\n\r\t", r); i >= 0 {
+		b.WriteString(`\` + "bfnrt"[i:i+1])
+		return
+	}
+	for _, unit := range utf16.AppendRune(nil, r) {
+		fmt.Fprintf(b, `\u%04x`, unit)
+	}
 }

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -64,6 +65,33 @@ func TestKeysOfUpstreams(t *testing.T) {
 	} {
 		if err := host.CheckKey(key); (err == nil) != valid {
 			t.Errorf("CheckKey(%q): got %v, want valid %v", key, err, valid)
+		}
+	}
+}
+
+// What a server names its tools does not matter: the name that clients see belongs to that server.
+func TestToolsNeverBelongToAnotherServer(t *testing.T) {
+	t.Parallel()
+	names := []string{
+		"read", "__read", "b__read", "a__b__read", "b/read", "/b/read", "B__read", "b\u200b__read", "ｂ__read", "b\u0335__read", "", "__", "_", strings.Repeat("b__", 40),
+		strings.Repeat("x", 100), "b__" + strings.Repeat("x", 100), "\x1b[2Kb__read", "b\n__read", "../b__read",
+	}
+	seen := make(map[string]string)
+	for _, key := range []string{"a", "b", "a-b", "b-"} {
+		for _, name := range names {
+			wire := host.WireName(key, name)
+			if owner := host.KeyOf(wire); owner != key {
+				t.Errorf("%s, %q: got the name %s of server %q", key, name, wire, owner)
+			}
+			if before, known := seen[wire]; known {
+				t.Errorf("%s is the name of %s and of %s, %q", wire, before, key, name)
+			}
+			seen[wire] = fmt.Sprintf("%s, %q", key, name)
+		}
+	}
+	for _, key := range []string{"A", "a_b", "a__b", "ａ", "а", "a\u0335", "", "-a", strings.Repeat("a", 33)} {
+		if err := host.CheckKey(key); err == nil {
+			t.Errorf("%q: got a valid key, want keys that look like others refused", key)
 		}
 	}
 }

@@ -80,9 +80,15 @@ func (r *Rules) Check() error {
 	return nil
 }
 
+// AuditsArguments reports whether the arguments of calls of a tool are recorded as text.
+func (s *Settings) AuditsArguments(tool string) bool { return matchesAny(s.AuditArguments, tool) }
+
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
+
+// MatchPattern reports whether a pattern matches a whole text, as in Rules.
+func MatchPattern(pattern, text string) bool { return matches(pattern, text) }
 
 // matches compares in linear time. After a mismatch it backtracks to the last '*' only,
 // which then matches one character more.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -28,6 +29,38 @@ type Upstream struct {
 	// Settings are those that only this host defines, unlike the fields that other
 	// programs' configuration files have, too.
 	Settings Settings
+	// Origin is the configuration file that names the upstream.
+	Origin Origin
+	// Source is what that file says. It is nil if there is no file.
+	Source *Source
+	// Files are the files that the program of the upstream runs, the program first, as they
+	// were read when it was admitted. With another content it is not started. Nil means that
+	// the content of no file is fixed.
+	Files []ProgramFile
+	// Resolve returns the upstream with the values of its references. Until then Target,
+	// Header and SignIn have references to inputs and files as the file has them, and those
+	// of a remote server have references to variables, too. Nil means that there are none.
+	// It is safe for concurrent use.
+	Resolve func(context.Context) (*Upstream, error)
+}
+
+// ProgramFile is a file that a program runs.
+type ProgramFile struct {
+	// Path is absolute, without symbolic links.
+	Path string
+	// SHA256 is that of the content in hexadecimal. It is empty for a file that may change,
+	// see Settings.Dev.
+	SHA256 string
+}
+
+// Origin is where an upstream was configured. The zero value means that it is part of the
+// host.
+type Origin struct {
+	// File is the absolute path of the configuration file.
+	File string
+	// Project is the directory of the project that the file belongs to. It is empty for the
+	// files of the user. Who can change the project's files is not trusted as the user is.
+	Project string
 }
 
 // SignIn configures how the host gets tokens for an upstream over HTTP that requires
@@ -66,6 +99,21 @@ type Settings struct {
 	Idle time.Duration
 	// Rules say which tools may be called, and which calls need consent.
 	Rules Rules
+	// Questions say what the upstream may ask the clients that call it.
+	Questions QuestionRules
+	// Trust says which definitions wait for the user. Empty means the default of the
+	// upstream, see Upstream.Trust.
+	Trust Trust
+	// Dynamic means that definitions which the upstream adds later do not wait unless there
+	// are findings.
+	Dynamic bool
+	// AuditArguments are patterns of tools, as in Rules, whose arguments are recorded in the
+	// audit log as text, without what is known to be secret. Of all other calls it has a
+	// digest of the arguments only.
+	AuditArguments []string
+	// Dev is for a server that the user develops: changes of its own files need no
+	// approval. It has no effect unless the server's directory belongs to the user alone.
+	Dev bool
 }
 
 // State is the state of the connection to an upstream.
@@ -88,7 +136,8 @@ const (
 	// Suspended: it has failed five times within a minute. It is retried every two
 	// minutes.
 	Suspended State = "suspended"
-	// NeedsApproval: its program, as it is now, was not approved, so it is not started.
+	// NeedsApproval: as it is now it was not approved, so it is not started and nothing is
+	// sent to it.
 	NeedsApproval State = "needs approval"
 	// NeedsSignIn: it requires authorization, and the user has not signed in or must do
 	// so again.
@@ -115,17 +164,21 @@ type Status struct {
 	Retry time.Time `json:"retry,omitzero"`
 	// Revision is the protocol revision of the last connection.
 	Revision mcp.Revision `json:"revision,omitzero"`
-	// Tools, Resources, Templates and Prompts are the numbers of its features.
+	// Tools, Resources, Templates and Prompts are the numbers of its features, without those
+	// that wait for approval.
 	Tools     int `json:"tools"`
 	Resources int `json:"resources"`
 	Templates int `json:"templates"`
 	Prompts   int `json:"prompts"`
 	// Callers is the number of callers that have a connection of their own.
 	Callers int `json:"callers"`
-	// Omitted are features that clients do not see, and why. The text is not trusted.
+	// Omitted are features that clients do not see, or see under a qualified URI or with a
+	// remark only, and why. The text is not trusted.
 	Omitted []string `json:"omitted,omitempty"`
-	// Withheld are the tools whose definition has changed since it was approved.
-	Withheld []Withheld `json:"withheld,omitempty"`
+	// Waiting are the definitions that wait for the approval of the user, at most
+	// MaxWaiting of them. WaitingCount counts all.
+	Waiting      []WaitingDefinition `json:"waiting,omitempty"`
+	WaitingCount int                 `json:"waitingCount,omitzero"`
 	// Denied are the tools that the rules hide from clients.
 	Denied []string `json:"denied,omitempty"`
 	// Stderr has the last lines that its processes wrote to standard error. It is not
@@ -133,12 +186,5 @@ type Status struct {
 	Stderr []string `json:"stderr,omitempty"`
 }
 
-// Withheld is a tool that clients do not see until its new definition is approved.
-type Withheld struct {
-	Tool string `json:"tool"`
-	// Digest is that of the new definition. An approval names it.
-	Digest string `json:"digest"`
-	// Diff shows the changed lines, with "-" before those of the approved definition and
-	// "+" before those of the new one.
-	Diff string `json:"diff"`
-}
+// MaxWaiting limits the waiting definitions in a Status.
+const MaxWaiting = 100

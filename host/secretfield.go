@@ -1,0 +1,149 @@
+package host
+
+import (
+	"cmp"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// askingWords are words of messages that ask for what follows.
+var askingWords = []string{"enter", "type", "paste", "provide", "give", "send", "tell", "input", "insert", "submit", "confirm", "need"}
+
+// maxAsked is how many words after such a word a secret counts as asked for.
+const maxAsked = 12
+
+// SecretField returns the name of a field of a form that asks for a secret, or "": by the name,
+// the title, the description or the format of the field, also if letters that look alike or
+// characters that are not shown disguise it. If only the message of the form asks for one, that
+// is its first text field, or its first number. Fields count at any place of the schema: a client
+// may show more than the protocol allows.
+//
+// Spec: 2026-07-28 client/elicitation#security-considerations
+func SecretField(p *mcp.ElicitParams) string {
+	var s formSearch
+	s.search(p.RequestedSchema, 0)
+	switch {
+	case s.secret != "":
+		return s.secret
+	case s.text != "" && asksForSecret(p.Message, secretRequest):
+		return s.text
+	case s.number != "" && asksForSecret(p.Message, secretNumber):
+		return s.number
+	}
+	return ""
+}
+
+// asksForSecret reports whether a message asks for a secret. A password in another language counts
+// wherever it is named.
+func asksForSecret(message string, use secretUse) bool {
+	all := textWords(message)
+	asked := 0 // words that are left after one that asks
+	for i, word := range all {
+		if asked > 0 && secretAt(all, i, use) {
+			return true
+		}
+		asked--
+		if slices.Contains(askingWords, word) || word == "is" && i > 0 && all[i-1] == "what" {
+			asked = maxAsked
+		}
+	}
+	return nameForeignPassword(all)
+}
+
+// formSearch has the names of fields that were found in a schema.
+type formSearch struct {
+	secret       string // that asks for a secret
+	text, number string // the first ones
+}
+
+// maxFormDepth limits the values around a field. Forms of the protocol have two.
+const maxFormDepth = 8
+
+// search finds the fields in a part of a schema. One that is too deep counts as a secret.
+func (s *formSearch) search(raw jsontext.Value, depth int) {
+	var members map[string]jsontext.Value
+	var elements []jsontext.Value
+	switch kind := raw.Kind(); {
+	case kind != '{' && kind != '[' || s.secret != "":
+	case depth == maxFormDepth:
+		s.secret = "…"
+	case kind == '[' && json.Unmarshal(raw, &elements) == nil:
+		for _, element := range elements {
+			s.search(element, depth+1)
+		}
+	case kind == '{' && json.Unmarshal(raw, &members) == nil:
+		for name, member := range members {
+			if name == "properties" {
+				s.properties(member)
+			}
+			s.search(member, depth+1)
+		}
+	}
+}
+
+// properties examines the fields of a form, which clients find in an array, too.
+func (s *formSearch) properties(raw jsontext.Value) {
+	fields := make(map[string]jsontext.Value)
+	var elements []jsontext.Value
+	if raw.Kind() == '[' && json.Unmarshal(raw, &elements) == nil {
+		for i, element := range elements {
+			fields[strconv.Itoa(i)] = element
+		}
+	} else if json.Unmarshal(raw, &fields) != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		field := readFormField(fields[name])
+		if field.isSecret(name) {
+			s.secret = cmp.Or(s.secret, name, "…")
+		}
+		if field.isText {
+			s.text = cmp.Or(s.text, name)
+		}
+		if field.isNumber {
+			s.number = cmp.Or(s.number, name)
+		}
+	}
+}
+
+// formField is what a form says of a field. Invalid members count as absent.
+type formField struct {
+	title, description, format string
+	isText                     bool // free text
+	isNumber                   bool
+	writeOnly                  bool
+}
+
+func readFormField(raw jsontext.Value) (f formField) {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(raw, &members) != nil {
+		return f
+	}
+	text := func(name string) (s string) {
+		_ = json.Unmarshal(members[name], &s)
+		return s
+	}
+	f.title, f.description, f.format = text("title"), text("description"), text("format")
+	_ = json.Unmarshal(members["writeOnly"], &f.writeOnly)
+	types := []string{text("type")}
+	_ = json.Unmarshal(members["type"], &types)
+	is := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(types, name) })
+	}
+	chosen := members["enum"].Kind() == '[' || members["oneOf"].Kind() == '['
+	f.isText = is("string", "") && !chosen && !slices.Contains([]string{"email", "uri", "date", "date-time"}, f.format)
+	f.isNumber = is("number", "integer") && !chosen
+	return f
+}
+
+func (f formField) isSecret(name string) bool {
+	return strings.EqualFold(f.format, "password") || f.writeOnly ||
+		meanSecret(nameWords(name), secretName) || meanSecret(nameWords(f.title), secretName) || meanSecret(textWords(f.title), secretText) ||
+		(f.isText || f.isNumber) && meanSecret(textWords(f.description), secretText)
+}

@@ -1,0 +1,79 @@
+package host_test
+
+import (
+	"encoding/json/jsontext"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+func TestFieldsThatAskForSecretsAreFound(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		message, properties string
+		secret              bool
+	}{
+		{"?", `"password":{"type":"string"}`, true},
+		{"?", `"userPassword":{"type":"string"}`, true},
+		{"?", `"USER_PASSWORD":{"type":"string"}`, true},
+		{"?", `"db-passwd":{"type":"string"}`, true},
+		{"?", `"token":{"type":"string"}`, true},
+		{"?", `"githubToken":{"type":"string"}`, true},
+		{"?", `"apiKey":{"type":"string"}`, true},
+		{"?", `"api_key":{"type":"string"}`, true},
+		{"?", `"APIKEY":{"type":"string"}`, true},
+		{"?", `"pin":{"type":"integer"}`, true},
+		{"?", `"otp":{"type":"string"}`, true},
+		{"?", `"x":{"type":"string","format":"password"}`, true},
+		{"?", `"x":{"type":"string","writeOnly":true}`, true},
+		{"?", `"x":{"type":"string","title":"Your API key"}`, true},
+		{"?", `"x":{"type":"string","title":"Pass\u200bword"}`, true},
+		{"?", `"x":{"type":"string","title":"раѕѕword"}`, true},
+		{"?", `"x":{"type":"string","title":"ＰａｓｓＷｏｒｄ"}`, true},
+		{"?", `"x":{"type":"string","description":"The access token of your account"}`, true},
+		{"Please enter your GitHub password", `"answer":{"type":"string"}`, true},
+		{"Paste the token here", `"answer":{"type":"string"}`, true},
+		{"?", `"town":{"type":"object"},"card_pin":{"type":"string"}`, true},
+		{"?", `"town":{"type":"string"}`, false},
+		{"?", `"max_tokens":{"type":"integer"}`, false},
+		{"?", `"tokens":{"type":"integer","description":"how many tokens the answer may have"}`, false},
+		{"?", `"keyword":{"type":"string"},"pinned":{"type":"boolean"},"shipping":{"type":"string"}`, false},
+		{"Reset the password of ada?", `"sure":{"type":"boolean"}`, false},
+		{"Enter the number of tokens", `"n":{"type":"integer"}`, false},
+		{"Which account?", `"email":{"type":"string","format":"email"}`, false},
+		{"?", `"password":{"type":"boolean","title":"Ask for a password"}`, true},
+		{"Please enter your PIN", `"answer":{"type":"integer"}`, true},
+		{"?", `"answer":{"type":"number","description":"the verification code that we have sent"}`, true},
+		{"Please enter your password", `"answer":{"type":"string","format":"x"}`, true},
+		{"Please enter your password", `"answer":{"type":"string","enum":null}`, true},
+		{"Please enter your password", `"answer":{"type":["string","null"]}`, true},
+		{"Please enter your password", `"answer":{}`, true},
+		{"Which password?", `"answer":{"type":"string","oneOf":[{"const":"a","title":"the old one"}]}`, false},
+		{"Provide the max token count", `"n":{"type":"integer"}`, false},
+		{"?", `"login":{"type":"object","properties":{"password":{"type":"string"}}}`, true},
+		{"?", `"town":{"type":"string"}},"allOf":[{"properties":{"password":{"type":"string"}}}],"x":{`, true},
+		{"Geben Sie Ihr Passwort ein", `"answer":{"type":"string"}`, true},
+		{"?", `"x":{"type":"string","title":"Contraseña"}`, true},
+		{"?", `"x":{"type":"string","title":"Введите пароль"}`, true},
+		{"?", `"x":{"type":"string","title":"パスワード"}`, true},
+		{"?", `"密码":{"type":"string"}`, true},
+	} {
+		p := &mcp.ElicitParams{Message: test.message, RequestedSchema: jsontext.Value(`{"type":"object","properties":{` + test.properties + `}}`)}
+		if got := host.SecretField(p); (got != "") != test.secret {
+			t.Errorf("%s %s: got field %q, want a secret: %t", test.message, test.properties, got, test.secret)
+		}
+	}
+	for _, schema := range []string{
+		`{"properties":[{"title":"Password","type":"string"}]}`,
+		strings.Repeat(`{"properties":{"a":`, 5) + `{"properties":{"password":{}}}` + strings.Repeat("}}", 5),
+	} {
+		if host.SecretField(&mcp.ElicitParams{RequestedSchema: jsontext.Value(schema)}) == "" {
+			t.Errorf("%s: got no field, want what a client might show", schema)
+		}
+	}
+	for _, schema := range []string{"", "null", "[]", `{"properties":{"password":1}}`, `{"properties":[]}`} {
+		host.SecretField(&mcp.ElicitParams{Message: "Enter your password", RequestedSchema: jsontext.Value(schema)})
+	}
+}
