@@ -54,42 +54,50 @@ func (have callerCapabilities) lacks(need callerCapabilities) bool {
 		need.sample && !have.sample || need.tools && !have.tools || need.roots && !have.roots
 }
 
-// declareCapabilities makes a client declare the capabilities of the connection's caller.
-// The connection relays the questions of the server to that caller, whose client decides
-// what its user sees.
+// declareCapabilities makes a client declare the capabilities of the connection's caller that the
+// upstream may use. The connection relays the questions of the server to that caller, whose
+// client decides what its user sees.
 func (u *upstream) declareCapabilities(o *mcpclient.Options, caps callerCapabilities, conn *connection) {
-	o.Ask.AllowSecretFields = true
+	caps = u.relayed(caps)
+	o.Ask.AllowSecretFields = true // relayedQuestion decides
 	if caps.form {
-		o.ElicitForm = askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](conn, mcp.MethodElicit)
+		o.ElicitForm = askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](u, conn, mcp.MethodElicit)
 	}
 	if caps.url {
-		elicitURL := askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](conn, mcp.MethodElicit)
+		elicitURL := askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](u, conn, mcp.MethodElicit)
 		o.ElicitURL = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			u.elicitedURLs.add(p)
+			if err := u.elicitedURLs.add(conn.session, conn.owner, p); err != nil {
+				return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", mcp.MethodElicit, err)
+			}
 			return elicitURL(ctx, p)
 		}
 	}
 	if caps.sample {
-		o.Sample = askCallerFunc[mcp.CreateMessageParams, mcp.CreateMessageResult](conn, mcp.MethodCreateMessage)
+		o.Sample = askCallerFunc[mcp.CreateMessageParams, mcp.CreateMessageResult](u, conn, mcp.MethodCreateMessage)
 	}
 	if caps.tools {
 		o.Capabilities.Sampling = &mcp.SamplingCapability{Tools: new(mcp.Capability)}
 	}
 	if caps.roots {
+		askRoots := askCallerFunc[mcp.EmptyParams, mcp.ListRootsResult](u, conn, mcp.MethodRootsList)
 		o.Capabilities.Roots = &mcp.RootsCapability{ListChanged: caps.rootChanges}
 		o.Ask.RootsInterval = -1 // the roots may be on another machine
 		o.Roots = func(ctx context.Context) ([]mcp.Root, error) {
-			var answer mcp.ListRootsResult
-			err := conn.askCaller(ctx, mcp.MethodRootsList, &mcp.EmptyParams{}, &answer)
+			answer, err := askRoots(ctx, new(mcp.EmptyParams))
 			return answer.Roots, err
 		}
 	}
 }
 
-func askCallerFunc[Params, Answer any](conn *connection, method string) func(context.Context, *Params) (*Answer, error) {
+// askCallerFunc returns a function that relays a question of the upstream to the caller of a
+// connection. The answer is never nil.
+func askCallerFunc[Params, Answer any](u *upstream, conn *connection, method string) func(context.Context, *Params) (*Answer, error) {
 	return func(ctx context.Context, p *Params) (*Answer, error) {
 		answer := new(Answer)
-		err := conn.askCaller(ctx, method, withoutHopFields(p), answer)
+		relayed, err := u.relayedQuestion(method, p)
+		if err == nil {
+			err = conn.askCaller(ctx, method, relayed, answer)
+		}
 		return answer, err
 	}
 }

@@ -1,16 +1,19 @@
 package gateway
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// callerError is an error whose text callers see. Details about the program of an upstream
-// (its command line, paths, standard error) are only in err, which is for the log and the
+// callerError is an error whose text callers see. Details about the upstream (its command line
+// or URL, paths, standard error, what it has sent) are only in err, which is for the log and the
 // audit log of the host.
 type callerError struct {
 	text string
@@ -21,31 +24,80 @@ func (e *callerError) Error() string { return e.text }
 
 func (e *callerError) Unwrap() error { return e.err }
 
-// callerErrorOf returns the error of a call for its caller. If that hides something, the
-// whole error is logged under an incident id that the caller sees. A response that cannot be
-// used is logged, because the operator of the server has to know.
+// plainError is an error of the host itself that callers may see.
+type plainError struct{ text string }
+
+func (e *plainError) Error() string { return e.text }
+
+func plainErrorf(format string, args ...any) error { return &plainError{fmt.Sprintf(format, args...)} }
+
+// callerErrorOf returns the error of a call for its caller: that a person has to approve the
+// upstream, or that it is unavailable with an incident id, under which the log of the host has the
+// reason.
 func (u *upstream) callerErrorOf(err error) error {
 	whole := fmt.Errorf("upstream %q: %w", u.Key, err)
-	text := whole.Error()
-	if e, ok := errors.AsType[*notReadyError](err); ok {
-		text = fmt.Sprintf("upstream %q: %s: unavailable", u.Key, e.state)
+	if e, ok := errors.AsType[*plainError](err); ok {
+		return &callerError{fmt.Sprintf("upstream %q: %s", u.Key, e.text), whole}
 	}
-	if e, ok := errors.AsType[*mcpclient.ExitError](err); ok {
-		text = strings.ReplaceAll(text, e.Error(), e.Reason)
+	if errors.Is(err, context.Canceled) {
+		return &callerError{fmt.Sprintf("upstream %q: the call was cancelled", u.Key), whole}
 	}
-	if _, broken := errors.AsType[*mcpclient.ProtocolError](err); broken {
-		u.log.Warn("the server violates the protocol", "error", err)
-	}
-	if text == whole.Error() {
-		return whole
+	if e, ok := errors.AsType[*notReadyError](err); ok && e.state == host.NeedsApproval {
+		return &callerError{u.approvalHint(), whole}
 	}
 	incident := rand.Text()[:incidentLength]
-	u.log.Warn("a call failed", "incident", incident, "error", err)
-	return &callerError{fmt.Sprintf("%s (incident %s)", text, incident), whole}
+	event := "a call failed"
+	if _, broken := errors.AsType[*mcpclient.ProtocolError](err); broken { // the operator of the server has to know
+		event = "the server violates the protocol"
+	}
+	u.log.Warn(event, "incident", incident, "error", recordedText(err))
+	return &callerError{fmt.Sprintf("upstream %q: %s (incident %s)", u.Key, publicReason(err), incident), whole}
+}
+
+// publicReason returns what callers see of the reason of an error.
+func publicReason(err error) string {
+	if e, ok := errors.AsType[*notReadyError](err); ok {
+		return fmt.Sprintf("%s: unavailable", e.state)
+	}
+	if errors.Is(err, mcpauth.ErrSignInRequired) {
+		return "needs a sign-in: unavailable"
+	}
+	if e, ok := errors.AsType[*mcpclient.ExitError](err); ok {
+		return fmt.Sprintf("%s: unavailable", e.Reason)
+	}
+	if e, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
+		return fmt.Sprintf("%v: unavailable", e)
+	}
+	if _, ok := errors.AsType[*mcpclient.ProtocolError](err); ok {
+		return "invalid response"
+	}
+	if _, ok := errors.AsType[*mcpclient.MayHaveRunError](err); ok {
+		return "connection lost: unavailable; the call may have run"
+	}
+	if _, ok := errors.AsType[*mcpclient.LostError](err); ok {
+		return "connection lost: unavailable"
+	}
+	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
+		return "it does not accept the requests of the host"
+	}
+	return "unavailable"
 }
 
 // incidentLength is the number of characters of an incident id, which are of base 32.
 const incidentLength = 8
+
+// recordedText returns the text of an error for the log and the audit log. What a process has
+// printed is left out, because it may contain secrets that the process was given; the
+// state of the upstream has it.
+func recordedText(err error) string {
+	if e, ok := errors.AsType[*mcpclient.ExitError](err); ok {
+		return e.Reason
+	}
+	if e, ok := errors.AsType[*notReadyError](err); ok {
+		return string(e.state)
+	}
+	return cutText(withDetails(err).Error(), maxReason)
+}
 
 // withDetails returns the whole error of a call for the host's own records.
 func withDetails(err error) error {

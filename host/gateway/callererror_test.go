@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,18 +26,21 @@ func TestCallersDoNotSeeWhyAnUpstreamIsUnavailable(t *testing.T) {
 		var reasons []string
 		g := gateway.New([]host.Upstream{upstream("a", srv)}, &gateway.Options{
 			Logger: quiet,
-			Admit: func(u *host.Upstream) (mcpclient.Target, error) {
+			Admit: func(_ context.Context, u *host.Upstream) (*host.Upstream, error) {
 				if admitted.Add(1) == 1 { // the shared connection lists the tool
-					return u.Target, nil
+					return u, nil
 				}
-				return mcpclient.Command(secret), nil
+				other := *u
+				other.Target = mcpclient.Command(secret)
+				return &other, nil
 			},
-			OnDecision: func(d host.Decision) {
+			OnDecision: func(d host.Decision) error {
 				mu.Lock()
 				defer mu.Unlock()
-				if d.Action == host.ActionCall {
+				if d.Action == host.ActionStart && d.Outcome == host.OutcomeFailed {
 					reasons = append(reasons, d.Reason)
 				}
+				return nil
 			},
 		})
 		t.Cleanup(g.Close)

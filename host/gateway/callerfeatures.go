@@ -2,11 +2,11 @@ package gateway
 
 import (
 	"context"
-	"encoding/json/v2"
-	"maps"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -27,68 +27,109 @@ const (
 type callerFeatures struct {
 	found *catalog // as the upstream defines them, without those of everybody
 	set   *mcpserver.FeatureSet
+	on    *connection // over which requests for them are sent, or nil
+	// claims are the numbers of the claims on the URIs of the resources, see claim.
+	claims  map[string]uint64
+	listing host.Listing // who sees them
+	bytes   int          // of the definitions
 }
 
-// newCallerFeatures returns the features that are not among the known ones, with the tools under
-// the rules and approvals of all tools. before are those that were read last, or nil. Requests
-// for them use the given connection; nil stands for any connection of their caller.
-func (u *upstream) newCallerFeatures(listed, known *catalog, before *callerFeatures, on *connection) (*callerFeatures, error) {
+// newCallerFeatures returns the listed features that are not among the known ones. The same rules and
+// approvals apply to them as to all features. l says who sees them. before are those that were read
+// last, or nil. Requests for them use the connection on; nil stands for any connection of their
+// caller.
+func (u *upstream) newCallerFeatures(ctx context.Context, listed, known *catalog, before *callerFeatures, l host.Listing, on *connection) (*callerFeatures, error) {
 	var size callerFeatureSize
 	c := &callerFeatures{
-		set: u.gateway.server.NewFeatureSet(),
+		set:     u.gateway.server.NewFeatureSet(),
+		on:      on,
+		listing: l,
 		found: &catalog{
+			version:   listed.version,
+			unread:    listed.unread,
 			tools:     missing(listed.tools, known.tools, func(t *mcp.Tool) string { return t.Name }, &size),
 			prompts:   missing(listed.prompts, known.prompts, func(p *mcp.Prompt) string { return p.Name }, &size),
 			resources: missing(listed.resources, known.resources, func(r *mcp.Resource) string { return r.URI }, &size),
 			templates: missing(listed.templates, known.templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate }, &size),
 		},
 	}
+	c.bytes = size.bytes
 	if size.left > 0 {
 		u.log.Warn("features for some callers are left out", "number", size.left, "limit", maxCallerFeatures, "limit bytes", maxCallerFeatureBytes)
 	}
-	if len(c.found.tools) > 0 {
-		if err := u.gateway.options.filterTools(&u.Upstream, c.found); err != nil {
-			return nil, err
-		}
-		u.recordWithheld(before.catalog().withheld, c.found.withheld)
+	if err := u.filter(ctx, c.found, l); err != nil {
+		return nil, err
 	}
+	u.recordFiltered(before.catalog().admitted, c.found.admitted)
+	c.claimResources(before, &u.gateway.claimOrder)
 	u.fillSet(c, on)
 	return c, nil
 }
 
+// claimResources claims the URIs of the resources, and of the documents of tools. Claims of before
+// stay.
+func (c *callerFeatures) claimResources(before *callerFeatures, order *claimOrder) {
+	c.claims = make(map[string]uint64, len(c.found.resources))
+	for uri := range c.found.claimable() {
+		if before != nil {
+			c.claims[uri] = before.claims[uri]
+		}
+		if c.claims[uri] == 0 {
+			c.claims[uri] = order.next()
+		}
+	}
+}
+
 // fillSet adds the features that were found to the set, except those that the server refuses.
 func (u *upstream) fillSet(c *callerFeatures, on *connection) {
-	omitted := make(omissions)
+	omitted, imitates := make(omissions), u.imitations.searchFor(u.otherKeys(u.gateway.list()))
 	note := func(err error) {
 		if err != nil {
 			omitted.add(u, "%v", err)
 		}
 	}
-	for _, t := range c.found.approved {
-		if entry, ok := u.toolEntry(t, omitted); ok {
+	holder := func(uri string) string {
+		if offer, ok := u.gateway.merger.offer(uri); ok && offer.since < c.claims[uri] {
+			return offer.key
+		}
+		return u.Key
+	}
+	for _, t := range c.found.admitted.Tools {
+		if entry, ok := u.toolEntry(t, holder, imitates, omitted); ok {
 			note(c.set.AddTool(entry.definition, u.callTool(entry, on)))
 		}
 	}
-	for _, p := range c.found.prompts {
-		entry := u.promptEntry(p)
+	for _, p := range c.found.admitted.Prompts {
+		entry := u.promptEntry(p, imitates, omitted)
 		note(c.set.AddPrompt(entry.definition, u.getPrompt(p.Name, on), u.promptOptions(p.Name, on)...))
 	}
 	for _, r := range c.found.resources {
-		note(c.set.AddResource(r, u.readResource(on)))
+		u.markResource(omitted, &r, imitates)
+		r.URI = u.clientURI(r.URI, holder(r.URI), "resource", omitted)
+		note(c.set.AddResource(r, u.gateway.readResource))
 	}
-	for _, t := range c.found.templates {
-		note(c.set.AddTemplate(t, u.readResource(on), u.templateOptions(t.URITemplate, on)...))
+	for _, t := range c.found.admitted.Templates {
+		if err := checkTemplate(&t); err != nil {
+			omitted.add(u, "template %q: %v", t.URITemplate, err)
+			continue
+		}
+		u.markTemplate(omitted, &t, imitates)
+		uriTemplate := t.URITemplate
+		if host.IsQualified(uriTemplate) {
+			t.URITemplate = host.QualifiedURI(u.Key, uriTemplate)
+		}
+		note(c.set.AddTemplate(t, u.gateway.readResource, u.templateOptions(uriTemplate, on)...))
 	}
-	for _, text := range omitted[u] {
-		u.log.Warn("a feature for some callers is left out", "reason", text)
+	for _, text := range omitted[u].all() {
+		u.log.Warn("a feature for some callers is left out, or changed", "reason", text)
 	}
 }
 
 // callerFeatureSize is the size of the features for some callers.
 type callerFeatureSize struct{ number, bytes, left int }
 
-// missing returns the listed features whose key no known one has, each once, as far as the
-// limits allow.
+// missing returns the listed features whose key is not the key of a known one. It leaves out
+// duplicates, and features beyond the limits.
 func missing[Def any](listed, known []Def, key func(*Def) string, size *callerFeatureSize) (found []Def) {
 	seen := make(map[string]bool, len(known))
 	for i := range known {
@@ -100,13 +141,13 @@ func missing[Def any](listed, known []Def, key func(*Def) string, size *callerFe
 			continue
 		}
 		seen[key(def)] = true
-		encoded, err := json.Marshal(def)
-		if err != nil || size.number == maxCallerFeatures || size.bytes+len(encoded) > maxCallerFeatureBytes {
+		bytes, _, err := measure(def)
+		if err != nil || size.number == maxCallerFeatures || size.bytes+bytes > maxCallerFeatureBytes {
 			size.left++
 			continue
 		}
 		size.number++
-		size.bytes += len(encoded)
+		size.bytes += bytes
 		found = append(found, *def)
 	}
 	return found
@@ -127,9 +168,9 @@ type changedLists struct{ tools, prompts, resources bool }
 func (c *callerFeatures) changedTo(now *callerFeatures) changedLists {
 	a, b := c.catalog(), now.catalog()
 	return changedLists{
-		tools:     !equalDefs(a.approved, b.approved),
-		prompts:   !equalDefs(a.prompts, b.prompts),
-		resources: !equalDefs(a.resources, b.resources) || !equalDefs(a.templates, b.templates),
+		tools:     !equalDefs(a.admitted.Tools, b.admitted.Tools),
+		prompts:   !equalDefs(a.admitted.Prompts, b.admitted.Prompts),
+		resources: !equalDefs(a.resources, b.resources) || !equalDefs(a.admitted.Templates, b.admitted.Templates),
 	}
 }
 
@@ -138,8 +179,8 @@ func equalDefs[Def any](a, b []Def) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || reflect.DeepEqual(a, b))
 }
 
-// notifySession notifies the session of a connection. There is nobody to notify in the stateless
-// era, in whose lists the features of a connection are not.
+// notifySession notifies the session of a connection. In the stateless era s is nil and nothing is
+// sent: lists of that era do not contain the features of a connection.
 func (l changedLists) notifySession(s *mcpserver.Session) {
 	if l.tools {
 		s.ToolsChanged()
@@ -173,6 +214,9 @@ func (l changedLists) notifyClients(s *mcpserver.Server, c callerCapabilities) {
 //
 // Spec: 2026-07-28 server/tools#listing-tools
 func (g *Gateway) requestFeatures(r *mcpserver.Request) (listed, unlisted []*mcpserver.FeatureSet) {
+	if set, ok := g.unlisted.Load(r); ok {
+		unlisted = append(unlisted, set.(*mcpserver.FeatureSet))
+	}
 	for _, u := range g.list() {
 		capable, own := u.callerFeatures(callerOf(r))
 		if capable != nil {
@@ -203,8 +247,7 @@ func (u *upstream) callerFeatures(c caller) (capable *callerFeatures, own []*cal
 	if l := u.capabilityLists[c.capabilities.forLists()]; l != nil {
 		capable = l.features
 	}
-	for ; c.index < maxConnectionsPerCaller; c.index++ {
-		conn := u.callerConnections[c]
+	for _, conn := range u.callerConnections[c] {
 		if conn == nil {
 			continue
 		}
@@ -215,7 +258,8 @@ func (u *upstream) callerFeatures(c caller) (capable *callerFeatures, own []*cal
 	return capable, own
 }
 
-// callerCatalogs returns the features of the upstream that a caller can use and not everybody.
+// callerCatalogs returns the features of the upstream that a caller can use and that others may not
+// see.
 func (u *upstream) callerCatalogs(c caller) []*catalog {
 	capable, own := u.callerFeatures(c)
 	all := []*catalog{capable.catalog()}
@@ -245,41 +289,82 @@ func (c *connection) setOwnFeatures(now *callerFeatures) changedLists {
 // dropFeatures removes the features of a connection that was lost or closed: its server has
 // forgotten them.
 func (c *connection) dropFeatures() {
+	c.setFeaturesPlace(nil)
 	if changed := c.setOwnFeatures(nil); c.featuresDropped != nil {
 		c.featuresDropped(changed)
 	}
 }
 
 // readOwnFeatures lists the features of a caller's connection. If a list cannot be read, the
-// connection keeps those that it has.
-func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client, c caller, conn *connection) {
-	before := conn.ownFeatures()
-	listed, err := readCatalog(ctx, client, before.catalog())
-	if err != nil {
-		u.log.Warn("cannot list the features of a caller's connection", "error", err)
-		return
+// connection keeps those that it has. A read that waits too long for others is repeated later. It
+// returns when the read began, or zero if it did not.
+func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client, c caller, conn *connection) (began time.Time) {
+	err := u.listReads.run(ctx, conn.owner, time.After(listTimeout), func(ctx context.Context) error {
+		began = time.Now()
+		before := conn.ownFeatures()
+		listed, err := readCatalog(ctx, client, before.catalog())
+		if err != nil {
+			return err
+		}
+		for _, reason := range slices.Concat(listed.omitted, listed.leftOut) {
+			u.log.Warn("cannot list features of a caller's connection", "reason", reason)
+		}
+		now, err := u.newCallerFeatures(ctx, listed, u.knownFeatures(c.capabilities), before, host.Listing{Session: true}, conn)
+		if err != nil {
+			return fmt.Errorf("comparing the definitions with the approved ones: %w", err)
+		}
+		conn.setOwnFeatures(now).notifySession(c.session)
+		u.countFeatures(conn, now)
+		return nil
+	})
+	switch {
+	case errors.Is(err, errManyReads):
+		conn.requestRefresh()
+	case err != nil:
+		u.log.Warn("cannot list the features of a caller's connection", "error", recordedText(err))
 	}
-	for _, reason := range listed.omitted {
-		u.log.Warn("cannot list features of a caller's connection", "reason", reason)
-	}
-	now, err := u.newCallerFeatures(listed, u.knownFeatures(c.capabilities), before, conn)
-	if err != nil {
-		u.log.Error("cannot compare the tools with the approved definitions", "error", err)
-		return
-	}
-	conn.setOwnFeatures(now).notifySession(c.session)
+	return began
 }
 
-// refreshOwnFeatures has the lists of caller connections with features of their own read again
-// after those of everybody have changed: what is everybody's now can be removed from them later.
-// A program has lists of its own for each connection.
+// countFeatures counts the features of a connection to its owner. If there is no room, the features
+// of the owner that has most are dropped, which may be these.
+func (u *upstream) countFeatures(conn *connection, now *callerFeatures) {
+	conn.setFeaturesPlace(nil)
+	if now.bytes == 0 {
+		return
+	}
+	place, err := u.featurePool.Take(conn.owner, now.bytes, func() {
+		u.log.Warn("features for one caller are left out, because those of all callers are too large", "limit bytes", maxCatalog)
+		conn.dropFeatures()
+	})
+	if err != nil {
+		u.log.Warn("features for one caller are left out, because those of all callers are too large", "limit bytes", maxCatalog)
+		conn.dropFeatures()
+		return
+	}
+	conn.setFeaturesPlace(place)
+}
+
+// setFeaturesPlace replaces the place of the connection's features in the pool, and releases the
+// former one.
+func (c *connection) setFeaturesPlace(place *mcpserver.OwnerPlace) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.featuresPlace.Release()
+	c.featuresPlace = place
+}
+
+// refreshOwnFeatures requests a new read of the lists of caller connections that have features of
+// their own. It is called after the shared lists have changed: a feature that is in the shared lists
+// now is no longer one of a single caller. For a program it does nothing, because each connection has
+// a process with lists of its own.
 func (u *upstream) refreshOwnFeatures() {
 	if u.isProgram() {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, conn := range u.callerConnections {
+	for _, conn := range u.allCallerConnections() {
 		if own := conn.ownFeatures(); own != nil && own.set.Len() > 0 {
 			conn.requestRefresh()
 		}
@@ -312,45 +397,6 @@ func (u *upstream) hiddenCallerTool(c caller, wire string) (name string, outcome
 	return "", ""
 }
 
-// refilterCallerTools divides the tools that only some callers have again, after an approval.
-func (u *upstream) refilterCallerTools() {
-	u.mu.Lock()
-	lists, connections := maps.Clone(u.capabilityLists), maps.Clone(u.callerConnections)
-	u.mu.Unlock()
-	refilter := func(before *callerFeatures, on *connection) *callerFeatures {
-		if len(before.catalog().tools) == 0 {
-			return nil
-		}
-		now, err := u.newCallerFeatures(before.found, new(catalog), before, on)
-		if err != nil {
-			u.log.Error("cannot compare the tools with the approved definitions", "error", err)
-			return nil
-		}
-		return now
-	}
-	for c, l := range lists {
-		u.mu.Lock()
-		before := l.features
-		u.mu.Unlock()
-		now := refilter(before, nil)
-		u.mu.Lock()
-		replaced := now != nil && l.features == before // otherwise a read has filtered its own tools
-		if replaced {
-			l.features = now
-		}
-		u.mu.Unlock()
-		if replaced {
-			before.changedTo(now).notifyClients(u.gateway.server, c)
-		}
-	}
-	for c, conn := range connections {
-		before := conn.ownFeatures()
-		if now := refilter(before, conn); now != nil && conn.replaceOwnFeatures(before, now) {
-			before.changedTo(now).notifySession(c.session)
-		}
-	}
-}
-
 // replaceOwnFeatures replaces the features of the connection's caller unless they have changed.
 func (c *connection) replaceOwnFeatures(before, now *callerFeatures) bool {
 	c.mu.Lock()
@@ -360,27 +406,4 @@ func (c *connection) replaceOwnFeatures(before, now *callerFeatures) bool {
 	}
 	c.features = now
 	return true
-}
-
-// callerWithheld returns the withheld tools that only some callers have, each once. The
-// caller holds mu.
-func (u *upstream) callerWithheld() []host.Withheld {
-	byName := make(map[string]host.Withheld)
-	add := func(features *callerFeatures) {
-		for _, w := range features.catalog().withheld {
-			if len(byName) < maxCallerFeatures {
-				byName[w.Tool] = w
-			}
-		}
-	}
-	for _, l := range u.capabilityLists {
-		add(l.features)
-	}
-	for _, conn := range u.callerConnections {
-		add(conn.ownFeatures())
-	}
-	for _, w := range u.catalog.withheld {
-		delete(byName, w.Tool)
-	}
-	return slices.SortedFunc(maps.Values(byName), func(a, b host.Withheld) int { return strings.Compare(a.Tool, b.Tool) })
 }

@@ -288,15 +288,15 @@ func TestAddedToolsAreUnderTheRulesAndApprovals(t *testing.T) {
 			seen := new(decisions)
 			g := gateway.New([]host.Upstream{{Key: "d", Target: mcpclient.InProcess(d), Settings: host.Settings{Rules: host.Rules{
 				Deny: []string{"denied"}, Confirm: []host.ConfirmRule{{Tools: "asks", When: host.Always}},
-			}}}}, &gateway.Options{Logger: quiet, OnDecision: seen.add, FilterTools: func(_ *host.Upstream, all []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error) {
-				for _, tool := range all {
+			}}}}, &gateway.Options{Logger: quiet, OnDecision: seen.add, FilterDefinitions: func(_ context.Context, _ *host.Upstream, l host.Listing) (a host.Admitted, err error) {
+				for _, tool := range l.Tools {
 					if tool.Name == "changed" && !approved.Load() {
-						withheld = append(withheld, host.Withheld{Tool: tool.Name})
+						a.Waiting = append(a.Waiting, host.WaitingDefinition{Kind: host.KindTool, Name: tool.Name, Change: host.DefinitionAdded})
 						continue
 					}
-					kept = append(kept, tool)
+					a.Tools = append(a.Tools, tool)
 				}
-				return kept, withheld, nil
+				return a, nil
 			}})
 			t.Cleanup(g.Close)
 			g.Start(t.Context())
@@ -319,7 +319,7 @@ func TestAddedToolsAreUnderTheRulesAndApprovals(t *testing.T) {
 					t.Errorf("%s: got decisions %q, want %q", revision, calls, want)
 				}
 			}
-			if got := g.Status()[0].Withheld; len(got) != 1 || got[0].Tool != "changed" {
+			if got := g.Status()[0].Waiting; len(got) != 1 || got[0].Name != "changed" {
 				t.Errorf("%s: got %+v, want the withheld tool in the status", revision, got)
 			}
 			before := c.notified()

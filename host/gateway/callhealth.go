@@ -41,7 +41,7 @@ func (h *callHealth) recordCall(ctx context.Context, err error) (changed bool) {
 		h.failed, h.reason = 0, ""
 	} else {
 		h.failed++
-		h.reason = err.Error()
+		h.reason = cutText(err.Error(), maxReason)
 	}
 	return before != (h.failed >= maxFailedCalls)
 }

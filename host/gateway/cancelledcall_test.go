@@ -224,7 +224,7 @@ func TestClientThatCancelledIsAskedOnTheSameConnection(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want the question answered", down, result, err)
 		}
 		mu.Lock()
-		if opened := s.opened.Load(); !slices.Contains(asked, "ask?") || opened != 2 {
+		if opened := s.opened.Load(); !slices.Contains(asked, `The server "a" asks: ask?`) || opened != 2 {
 			t.Errorf("%s: got questions %q over %d connections, want those of the client's own calls over one and the shared one", down, asked, opened)
 		}
 		mu.Unlock()

@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // capabilityList holds the features that were listed over a connection which declares certain
 // capabilities and serves no call.
 type capabilityList struct {
-	last     *capabilityRead // or nil
-	reading  bool
-	features *callerFeatures // read last, or nil
-	known    *catalog        // the shared catalog at that time
-	begun    time.Time       // of the last read
-	failed   bool            // the last read
+	last       *capabilityRead // or nil
+	reading    bool
+	features   *callerFeatures // read last, or nil
+	generation uint64          // of the shared catalog at that time
+	begun      time.Time       // of the last read
+	failed     bool            // the last read
 }
 
 // capabilityRead is one read of the features for certain capabilities.
@@ -42,11 +43,6 @@ func (r *capabilityRead) wait(ctx context.Context) {
 // repeated.
 const capabilityRetry = time.Minute
 
-// maxCapabilityReads limits the connections to one upstream that list features for certain
-// capabilities at the same time. Others wait. A client of the stateless era can declare all
-// combinations of capabilities at once, and each connection to a program starts it.
-const maxCapabilityReads = 4
-
 // forLists returns the capabilities on which lists of servers may depend.
 func (have callerCapabilities) forLists() callerCapabilities {
 	have.rootChanges = false
@@ -54,8 +50,9 @@ func (have callerCapabilities) forLists() callerCapabilities {
 }
 
 // readCapabilityList reads the features for callers with certain capabilities unless they are
-// known, also while the upstream starts. It returns a read for which to wait, or nil.
-func (u *upstream) readCapabilityList(c callerCapabilities) *capabilityRead {
+// known, also while the upstream starts. The read counts to the owner. It returns a read for which to
+// wait, or nil.
+func (u *upstream) readCapabilityList(c callerCapabilities, owner mcpserver.Owner) *capabilityRead {
 	c = c.forLists()
 	if u.Settings.Share || c == (callerCapabilities{}) {
 		return nil
@@ -80,12 +77,12 @@ func (u *upstream) readCapabilityList(c callerCapabilities) *capabilityRead {
 		return l.last
 	case l.failed && age < capabilityRetry:
 		return nil
-	case !l.failed && l.last != nil && l.known.lists(u.catalog) && !(u.catalog.ages && age >= max(u.catalog.maxAge, minRefreshInterval)):
+	case !l.failed && l.last != nil && l.generation == u.catalog.generation && !(u.catalog.ages && age >= max(u.catalog.maxAge, minRefreshInterval)):
 		return nil
 	}
 	l.reading, l.begun = true, time.Now()
 	l.last = &capabilityRead{make(chan struct{}), l.begun.Add(u.gateway.options.startTimeout())}
-	u.work.Go(func() { u.fillCapabilityList(l, c) })
+	u.work.Go(func() { u.fillCapabilityList(l, c, owner) })
 	return l.last
 }
 
@@ -95,21 +92,17 @@ func (c *catalog) lists(other *catalog) bool {
 	return c == other || equalDefs(c.tools, other.tools) && equalDefs(c.prompts, other.prompts) && equalDefs(c.templates, other.templates)
 }
 
-func (u *upstream) fillCapabilityList(l *capabilityList, c callerCapabilities) {
+func (u *upstream) fillCapabilityList(l *capabilityList, c callerCapabilities, owner mcpserver.Owner) {
 	u.mu.Lock()
 	before := l.features
 	u.mu.Unlock()
-	var now *callerFeatures
-	known, listed, err := u.listForCapabilities(c)
-	if err == nil {
-		now, err = u.newCallerFeatures(listed, known, before, nil)
-	}
+	now, generation, err := u.readCapabilityFeatures(c, owner, before)
 	if err != nil {
-		u.log.Warn("cannot list the features for clients with more capabilities", "error", err)
+		u.log.Warn("cannot list the features for clients with more capabilities", "error", recordedText(err))
 	}
 	u.mu.Lock()
 	if err == nil {
-		l.features, l.known = now, known
+		l.features, l.generation = now, generation
 	}
 	l.reading, l.failed = false, err != nil
 	close(l.last.done)
@@ -119,26 +112,37 @@ func (u *upstream) fillCapabilityList(l *capabilityList, c callerCapabilities) {
 	}
 }
 
-// listForCapabilities connects to the upstream as a client with the capabilities, lists its
-// features, and closes the connection. It returns them with the shared catalog, for which it
-// waits. A list that could be read over the shared connection alone is an error.
-func (u *upstream) listForCapabilities(c callerCapabilities) (known, listed *catalog, err error) {
-	select {
-	case u.capabilityReads <- struct{}{}:
-		defer func() { <-u.capabilityReads }()
-	case <-u.ctx.Done():
-		return nil, nil, context.Cause(u.ctx)
-	}
-	ctx, cancel := context.WithTimeout(u.ctx, listTimeout)
+// readCapabilityFeatures connects to the upstream as a client with the capabilities, reads its
+// features, and closes the connection. It also returns the generation of the shared catalog. It waits
+// for its turn before it connects: a client of the stateless era can declare all combinations of
+// capabilities at once, and each connection to a program starts it.
+func (u *upstream) readCapabilityFeatures(c callerCapabilities, owner mcpserver.Owner, before *callerFeatures) (now *callerFeatures, generation uint64, err error) {
+	err = u.listReads.run(u.ctx, owner, nil, func(ctx context.Context) error {
+		conn := newConnection(connectionParams{log: u.log}) // asks nobody
+		o := u.clientOptions(conn)
+		u.declareCapabilities(o, c, conn)
+		limited, cancel := context.WithTimeout(ctx, listTimeout)
+		defer cancel()
+		client, err := u.connect(limited, o)
+		if err != nil {
+			return err
+		}
+		defer conn.closeClient(client)
+		known, listed, err := u.listForCapabilities(ctx, client)
+		if err == nil {
+			generation = known.generation
+			now, err = u.newCallerFeatures(ctx, listed, known, before, host.Listing{Capabilities: c.describe()}, nil)
+		}
+		return err
+	})
+	return now, generation, err
+}
+
+// listForCapabilities lists the features of the upstream. It returns them with the shared catalog, for
+// which it waits. A list that could be read over the shared connection alone is an error.
+func (u *upstream) listForCapabilities(ctx context.Context, client *mcpclient.Client) (known, listed *catalog, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	conn := newConnection(connectionParams{log: u.log}) // asks nobody
-	o := u.clientOptions(conn)
-	u.declareCapabilities(o, c, conn)
-	client, err := u.connect(ctx, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer conn.closeClient(client)
 	if listed, err = readCatalog(ctx, client, new(catalog)); err != nil {
 		return nil, nil, err
 	}
@@ -157,8 +161,8 @@ func (u *upstream) listForCapabilities(c callerCapabilities) (known, listed *cat
 	return u.catalog, listed, nil
 }
 
-// readCapabilityLists is middleware that has the features of all upstreams listed for the
-// capabilities of a caller before its request is answered, if they are not known yet.
+// readCapabilityLists is middleware that reads the features of all upstreams for the capabilities of
+// a caller, if they are not known yet, before it passes on a request for a list.
 func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		if isList(r.Method()) {
@@ -168,12 +172,12 @@ func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler 
 	}
 }
 
-// waitForCapabilityLists has the features of all upstreams listed for the capabilities of a
-// caller, if they are not known yet, and reports whether there was one to wait for.
+// waitForCapabilityLists reads the features of all upstreams for the capabilities of a caller, if
+// they are not known yet, and reports whether there was a read to wait for.
 func (g *Gateway) waitForCapabilityLists(ctx context.Context, r *mcpserver.Request) bool {
 	var reads []*capabilityRead
 	for _, u := range g.list() {
-		if read := u.readCapabilityList(capabilitiesOf(r)); read != nil {
+		if read := u.readCapabilityList(capabilitiesOf(r), r.Owner()); read != nil {
 			reads = append(reads, read)
 		}
 	}

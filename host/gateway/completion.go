@@ -8,8 +8,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// promptOptions leave the arguments of a prompt to the upstream: whether they are all there,
-// and their completion if it has any.
+// promptOptions make the server leave the check and the completion of a prompt's arguments to the
+// upstream.
 func (u *upstream) promptOptions(name string, on *connection) []mcpserver.PromptOption {
 	opts := []mcpserver.PromptOption{mcpserver.UncheckedArguments()}
 	if u.lastCatalog().hasCompletions {
@@ -18,8 +18,8 @@ func (u *upstream) promptOptions(name string, on *connection) []mcpserver.Prompt
 	return opts
 }
 
-// templateOptions leave the values of a template's variables to the upstream: their check,
-// and their completion if it has any.
+// templateOptions make the server leave the check and the completion of a template's variables to the
+// upstream.
 func (u *upstream) templateOptions(uriTemplate string, on *connection) []mcpserver.ResourceOption {
 	opts := []mcpserver.ResourceOption{mcpserver.UncheckedVariables()}
 	if u.lastCatalog().hasCompletions {

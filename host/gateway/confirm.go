@@ -2,9 +2,13 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -12,53 +16,231 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// consentForm is the form by which a caller consents to a call. The action "accept" alone
-// is not enough: clients accept an empty form without asking their user.
+// consentForm is the form by which a client asks its user for consent to a call, if the user
+// of the host allows that client to do so. The action "accept" alone is not enough: clients
+// accept an empty form without asking their user.
 type consentForm struct {
 	Allow bool `json:"allow" title:"Allow this call"`
 }
 
-// maxShownArguments limits the arguments that the question shows, in bytes.
-const maxShownArguments = 2000
+const (
+	// maxShownArguments limits the arguments that the form shows, in bytes.
+	maxShownArguments = 2000
+	// waitingInterval is the time between two notifications of progress to a client whose call
+	// waits for consent. waitingProgress is the progress that each adds: little, so that the
+	// progress of the tool follows without a gap.
+	waitingInterval = 5 * time.Second
+	waitingProgress = 1.0 / 1024
+)
 
-// errNoConsent is wrapped by the error of each call that was not made because its caller
-// did not consent.
-var errNoConsent = errors.New("the call needs consent")
-
-// confirm asks the caller of ctx for consent to a call of a tool. The consent holds for
-// this call with these arguments only.
-func confirm(ctx context.Context, key, tool string, arguments jsontext.Value) error {
-	answer, err := mcpserver.Ask[consentForm](ctx, "io.github.fondaco.consent", consentText(key, tool, arguments))
-	switch {
-	case errors.Is(err, mcpserver.ErrInputRequired):
-		return err
-	case mcp.CodeOf(err) == mcp.CodeMissingCapability, errors.Is(err, mcpserver.ErrCannotAsk):
-		return fmt.Errorf("%w, and this client cannot ask its user", errNoConsent)
-	case errors.Is(err, mcpserver.ErrDeclined), err == nil && !answer.Allow:
-		return fmt.Errorf("%w, and the user said no", errNoConsent)
-	case err != nil:
-		return fmt.Errorf("%w: %w", errNoConsent, err)
+// confirm returns nil when the call of ctx may be made: a person has consented, or had before
+// with a grant that covers it. The consent is noted in the decision, and in the state for
+// later rounds of the call. The client of the call is asked only where the user of the host
+// allows it.
+func (u *upstream) confirm(ctx context.Context, d *host.Decision, s *relayState, entry catalogEntry[mcp.Tool], p *mcp.CallToolParams) error {
+	if s.Consent != nil {
+		if !u.gateway.consentedRounds.use(s.Consent.Round) {
+			return &host.NoConsentError{Reason: "this round of the call was sent before, or is too old; call again"}
+		}
+	} else {
+		given, err := u.askForConsent(ctx, s, entry, p)
+		if err != nil {
+			return err
+		}
+		s.Consent = &consentState{Consent: *given}
+		if !u.stillOffers(callerOf(mcpserver.From(ctx)), entry) {
+			return &host.NoConsentError{Reason: "the tool has changed while a person was asked; call again"}
+		}
 	}
+	d.Grant, d.GrantedBy, d.GrantedHow = s.Consent.Grant, s.Consent.By, s.Consent.How
 	return nil
 }
 
-func consentText(key, tool string, arguments jsontext.Value) string {
-	shown := arguments[:min(len(arguments), maxShownArguments)]
-	text := fmt.Sprintf("Allow a call of %s/%s?\n%s", key, host.EscapeUnprintable(tool), host.EscapeUnprintable(string(shown)))
-	if more := len(arguments) - len(shown); more > 0 {
+// askForConsent returns the consent to a new call.
+func (u *upstream) askForConsent(ctx context.Context, s *relayState, entry catalogEntry[mcp.Tool], p *mcp.CallToolParams) (*host.Consent, error) {
+	request, err := u.consentRequest(mcpserver.From(ctx), entry, p.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	o := u.gateway.options.orZero()
+	if o.ClientMayConsent != nil && o.ClientMayConsent(request) {
+		given, err := askClient(ctx, request)
+		if !isUnasked(err) {
+			return given, err
+		}
+	}
+	if o.Consent == nil {
+		return nil, &host.NoConsentError{Reason: "this host has no way to ask"}
+	}
+	var given host.Consent
+	progress := &waitingForPerson{ctx: ctx}
+	request.OnQuestion = progress.start
+	err = mcpserver.WaitIdle(ctx, func(ctx context.Context) (err error) {
+		given, err = o.Consent(ctx, request)
+		return err
+	})
+	s.Progress = progress.stop()
+	switch _, refused := errors.AsType[*host.NoConsentError](err); {
+	case err == nil:
+		return &given, nil
+	case refused, ctx.Err() != nil:
+		return nil, err
+	case mcp.CodeOf(err) == mcp.CodeRateLimited, mcp.CodeOf(err) == mcp.CodeOverloaded, errors.Is(err, mcpserver.ErrAskExpired):
+		return nil, &host.NoConsentError{Reason: "too many calls wait for a person; call again later"}
+	}
+	incident := rand.Text()[:incidentLength]
+	u.log.Error("a call was refused, because nobody could be asked for consent", "incident", incident, "name", entry.upstreamName, "error", err)
+	return nil, &host.NoConsentError{Reason: fmt.Sprintf("the host cannot read or write its questions (incident %s)", incident)}
+}
+
+// consentRequest describes a call for those who decide about it.
+func (u *upstream) consentRequest(r *mcpserver.Request, entry catalogEntry[mcp.Tool], arguments jsontext.Value) (*host.ConsentRequest, error) {
+	tool := entry.definition
+	tool.Name = entry.upstreamName
+	fingerprint, err := entry.listed.Fingerprint()
+	if err != nil {
+		return nil, fmt.Errorf("tool %q: %w", entry.upstreamName, err)
+	}
+	who := u.gateway.decision(r, time.Time{}, host.ActionConsent)
+	request := &host.ConsentRequest{
+		Principal: r.Principal(), Client: who.Client, Session: who.Session, Upstream: &u.Upstream,
+		Tool: tool, Fingerprint: fingerprint, Arguments: arguments, ReadOnlyTools: u.readOnlyTools,
+	}
+	if identity := r.Identity(); identity != nil {
+		request.Expires = identity.Expires
+	}
+	return request, nil
+}
+
+// readOnlyTools returns the fingerprints of the tools that claim to be read-only and that
+// everybody can call.
+func (u *upstream) readOnlyTools() map[string]mcp.Fingerprint {
+	all := make(map[string]mcp.Fingerprint)
+	for _, t := range u.visibleCatalog().admitted.Tools {
+		if !t.Annotations.ReadOnly() || u.Settings.Rules.Verdict(&t) == host.Deny {
+			continue
+		}
+		if fingerprint, err := t.Fingerprint(); err == nil {
+			all[t.Name] = fingerprint
+		}
+	}
+	return all
+}
+
+// stillOffers reports whether a caller can call a tool now, as it is defined in entry.
+func (u *upstream) stillOffers(c caller, entry catalogEntry[mcp.Tool]) bool {
+	if u.gateway.byKey(u.Key) != u { // the configuration has changed
+		return false
+	}
+	asked, err := entry.listed.Fingerprint()
+	same := func(t mcp.Tool) bool {
+		if t.Name != entry.upstreamName {
+			return false
+		}
+		now, nowErr := t.Fingerprint()
+		return err == nil && nowErr == nil && now == asked
+	}
+	for _, cat := range append(u.callerCatalogs(c), u.visibleCatalog()) {
+		if slices.ContainsFunc(cat.admitted.Tools, same) {
+			return true
+		}
+	}
+	return false
+}
+
+// askClient asks the client of a call for the consent of its user. If it cannot ask, the
+// error is one of isUnasked.
+func askClient(ctx context.Context, r *host.ConsentRequest) (*host.Consent, error) {
+	answer, err := mcpserver.Ask[consentForm](ctx, "io.github.fondaco.consent", consentText(r))
+	switch {
+	case errors.Is(err, mcpserver.ErrInputRequired), isUnasked(err):
+		return nil, err
+	case errors.Is(err, mcpserver.ErrDeclined), err == nil && !answer.Allow:
+		return nil, &host.NoConsentError{Declined: true}
+	case err != nil:
+		return nil, &host.NoConsentError{Reason: err.Error()}
+	}
+	return &host.Consent{By: r.Principal.String(), How: host.GrantedByClient}, nil
+}
+
+// isUnasked reports whether an error says that a client has not asked its user, because it
+// cannot.
+func isUnasked(err error) bool {
+	return mcp.CodeOf(err) == mcp.CodeMissingCapability || errors.Is(err, mcpserver.ErrCannotAsk)
+}
+
+func consentText(r *host.ConsentRequest) string {
+	shown := r.Arguments[:min(len(r.Arguments), maxShownArguments)]
+	text := fmt.Sprintf("Allow a call of %s/%s?\n%s", r.Upstream.Key, host.EscapeUnprintable(r.Tool.Name), host.EscapeUnprintable(string(shown)))
+	if more := len(r.Arguments) - len(shown); more > 0 {
 		text += fmt.Sprintf("… and %d bytes more", more)
 	}
 	return text
+}
+
+// waitingForPerson sends progress to a client whose call waits for a person.
+type waitingForPerson struct {
+	ctx context.Context
+
+	mu     sync.Mutex
+	sent   float64       // guarded by mu
+	ended  chan struct{} // guarded by mu: closed by stop; nil before start
+	sender sync.WaitGroup
+}
+
+// start sends progress about a question until stop is called.
+func (w *waitingForPerson) start(question string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended != nil {
+		return // a further question of the same call
+	}
+	ended := make(chan struct{})
+	w.ended = ended
+	w.sender.Go(func() {
+		tick := time.NewTicker(waitingInterval)
+		defer tick.Stop()
+		for {
+			w.send("waiting for a person to allow call " + question + " in Fondaco (its terminal, inbox or notification)")
+			select {
+			case <-tick.C:
+			case <-ended:
+				return
+			}
+		}
+	})
+}
+
+func (w *waitingForPerson) send(message string) {
+	w.mu.Lock()
+	w.sent += waitingProgress
+	sent := w.sent
+	w.mu.Unlock()
+	mcpserver.Progress(w.ctx, sent, 0, message)
+}
+
+// stop ends the progress, and returns how far it has come.
+func (w *waitingForPerson) stop() float64 {
+	w.mu.Lock()
+	if w.ended != nil {
+		close(w.ended)
+	}
+	w.mu.Unlock()
+	w.sender.Wait()
+	return w.sent
 }
 
 // refusalResult is the result of a call that the host did not make. Its text gives the
 // reason to the model, its metadata to programs.
 func refusalResult(err error) (mcp.Result, error) {
 	why := host.RefusedConsent
+	_, noConsent := errors.AsType[*host.NoConsentError](err)
 	switch {
 	case errors.Is(err, mcpauth.ErrSignInRequired):
 		why = host.RefusedSignIn
-	case !errors.Is(err, errNoConsent):
+	case isNotRecorded(err):
+		why = host.RefusedRecord
+	case !noConsent:
 		return nil, err
 	}
 	result := &mcp.CallToolResult{IsError: true, Content: mcp.Contents{mcp.Text(err.Error())}}

@@ -11,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 const (
@@ -19,13 +20,13 @@ const (
 	// maxRetryWait is the longest pause before the next attempt for which a call waits;
 	// if the pause is longer the call fails at once.
 	maxRetryWait = 3 * time.Second
-	// minRefreshInterval is the least time between two reads of the lists.
-	minRefreshInterval = time.Second
 	// refreshWait is how long a request waits for a read of the lists.
 	refreshWait = 5 * time.Second
 	// pingTimeout is how long a server has to answer a ping when its connection seems
 	// lost.
 	pingTimeout = 5 * time.Second
+	// maxReason limits the reason of a state, in bytes: an error may have text of the server.
+	maxReason = 4 << 10
 )
 
 // connection is one connection to an upstream that is made again when it is lost:
@@ -52,17 +53,23 @@ type connection struct {
 	wakeSignal    chan struct{} // one token: a lease waits for an idle connection
 	restartSignal chan struct{} // one token: connect now, whatever has failed before
 	listsChanged  chan struct{} // one token: the lists may have changed
+	listsAwaited  chan struct{} // one token: a request waits for the lists
 	lost          chan error    // why the client's connection seems to have ended
 	statusChanged chan struct{} // one token: the status has changed, but not the state
 	// logLevelChanged has one token: the caller's session may have set another level.
 	logLevelChanged chan struct{}
 	cancel          func() // ends run; nil for the shared connection
+	// ended is done when run has returned, with its process; nil for the shared connection.
+	ended context.Context
+	// owner is the owner to which a caller's connection counts.
+	owner mcpserver.Owner
 
-	mu              sync.Mutex      // guards the fields below
-	refreshed       chan struct{}   // closed when readLists or readFeatures has returned
-	refreshDeadline time.Time       // requests wait until then for a read of the lists; zero if none is due
-	unread          bool            // the lists may have changed since they were read
-	features        *callerFeatures // of the connection's caller alone, or nil
+	mu              sync.Mutex            // guards the fields below
+	refreshed       chan struct{}         // closed when readLists or readFeatures has returned
+	refreshDeadline time.Time             // requests wait until then for a read of the lists; zero if none is due
+	unread          bool                  // the lists may have changed since they were read
+	features        *callerFeatures       // of the connection's caller alone, or nil
+	featuresPlace   *mcpserver.OwnerPlace // of the features, or nil
 	state           host.State
 	reason          string
 	retry           time.Time // next attempt when failed or suspended
@@ -77,16 +84,24 @@ type connection struct {
 	sessionLevel    mcp.LoggingLevel // that the caller's session has set, or empty
 	cancelled       cancelledCalls   // in which the server may still ask
 	closed          bool             // run has ended, or is about to
+	evicted         bool             // closed for another owner
+	// places are the places of a caller's connection in the pools that limit such connections. busy
+	// says whether they are marked as in use.
+	places []*mcpserver.OwnerPlace
+	busy   bool
 }
 
 type connectionParams struct {
+	// session is that of the caller, or nil if the connection is shared or the caller has none.
+	session *mcpserver.Session
 	connect func(context.Context, *connection) (*mcpclient.Client, error)
 	// readLists runs before a connection is ready and whenever the lists may have
 	// changed. It may be nil.
 	readLists func(context.Context, *mcpclient.Client) error
 	// readFeatures runs instead whenever the lists may have changed, and not before the
-	// connection is ready. It may be nil.
-	readFeatures func(context.Context, *mcpclient.Client)
+	// connection is ready. It may wait for its turn, and returns when the read began, or zero if it
+	// did not. It may be nil.
+	readFeatures func(context.Context, *mcpclient.Client) (began time.Time)
 	// featuresDropped is called when the features of the connection are no longer offered,
 	// because it was lost. It may be nil.
 	featuresDropped func(changedLists)
@@ -108,7 +123,7 @@ func newConnection(p connectionParams) *connection {
 	l := &connection{
 		connectionParams: p,
 		wakeSignal:       make(chan struct{}, 1), restartSignal: make(chan struct{}, 1),
-		listsChanged: make(chan struct{}, 1), refreshed: make(chan struct{}), lost: make(chan error, 1), statusChanged: make(chan struct{}, 1), logLevelChanged: make(chan struct{}, 1),
+		listsChanged: make(chan struct{}, 1), listsAwaited: make(chan struct{}, 1), refreshed: make(chan struct{}), lost: make(chan error, 1), statusChanged: make(chan struct{}, 1), logLevelChanged: make(chan struct{}, 1),
 		state: host.Starting, stateChanged: make(chan struct{}), callAdded: make(chan struct{}),
 	}
 	if p.lazy {
@@ -176,7 +191,7 @@ func (c *connection) waitToStart(ctx context.Context) bool {
 	}
 }
 
-// nextStart returns the state, and when the next transition is due if there is a time.
+// nextStart returns the state and the time of the next transition, which is zero if no time is set.
 func (c *connection) nextStart() (host.State, time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,8 +201,8 @@ func (c *connection) nextStart() (host.State, time.Time) {
 	return c.state, c.retry
 }
 
-// serve lends the client until the connection is lost, which is an error, or unused,
-// which is none.
+// serve makes the client available to leases until the connection is lost, which is an error, or
+// unused, which is no error.
 func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error {
 	if err := c.readInitialLists(ctx, client); err != nil {
 		return err
@@ -199,16 +214,27 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 	if c.idleTimeout == 0 {
 		unused.Stop()
 	}
-	var listsRead time.Time
+	var pace refreshPace
+	var reading <-chan time.Time // gets the beginning of a read of features; nil if none runs
+	readCtx, stopReading := context.WithCancel(ctx)
+	defer func() {
+		stopReading()
+		if reading != nil {
+			<-reading
+		}
+	}()
 	for {
 		listsChanged, wait := c.listsChanged, (<-chan time.Time)(nil)
-		if since := time.Since(listsRead); since < minRefreshInterval {
-			listsChanged, wait = nil, time.After(minRefreshInterval-since)
+		if reading != nil {
+			listsChanged = nil
+		} else if rest := c.restBeforeRead(&pace); rest > 0 {
+			listsChanged, wait = nil, time.After(rest)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-wait:
+		case <-c.listsAwaited:
 		case err := <-c.lost:
 			if client.Ping(ctx, mcpclient.WithTimeout(pingTimeout)) != nil {
 				return err
@@ -220,11 +246,20 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 			c.onStateChange()
 		case <-c.logLevelChanged:
 			c.relayLogLevel(ctx, client)
+		case began := <-reading:
+			if reading = nil; !began.IsZero() {
+				pace.read(began)
+			}
 		case <-listsChanged:
+			if c.readFeatures != nil {
+				reading = c.beginFeatureRead(readCtx, client)
+				continue
+			}
+			began := time.Now()
 			if err := c.refresh(ctx, client); err != nil {
 				return err
 			}
-			listsRead = time.Now()
+			pace.read(began)
 		case <-unused.C:
 			rest := c.idleIfUnused()
 			if rest <= 0 {
@@ -235,6 +270,34 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 	}
 }
 
+// restBeforeRead returns how long to wait before the next read of the lists. If that is too long for
+// the requests that wait for it, they go on at once.
+func (c *connection) restBeforeRead(pace *refreshPace) time.Duration {
+	awaited := c.isRefreshAwaited()
+	rest := pace.rest(awaited)
+	if awaited && rest > refreshWait {
+		c.notifyRefreshed()
+	}
+	return rest
+}
+
+// isRefreshAwaited reports whether a request waits for a read of the lists.
+func (c *connection) isRefreshAwaited() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Before(c.refreshDeadline)
+}
+
+// awaitRefreshLocked notes that a request waits for a read of the lists, and returns until when.
+// The caller holds mu.
+func (c *connection) awaitRefreshLocked() (deadline time.Time) {
+	if c.refreshDeadline.IsZero() {
+		c.refreshDeadline = time.Now().Add(refreshWait)
+	}
+	signal(c.listsAwaited)
+	return c.refreshDeadline
+}
+
 // readInitialLists reads the lists before the connection is ready.
 func (c *connection) readInitialLists(ctx context.Context, client *mcpclient.Client) error {
 	if c.readLists == nil {
@@ -243,16 +306,25 @@ func (c *connection) readInitialLists(ctx context.Context, client *mcpclient.Cli
 	return c.refresh(ctx, client)
 }
 
-// refresh reads the lists, or the features of the connection's caller.
+// refresh reads the lists.
 func (c *connection) refresh(ctx context.Context, client *mcpclient.Client) (err error) {
 	defer c.notifyRefreshed()
-	if c.readFeatures != nil {
-		c.readFeatures(ctx, client)
-	}
 	if c.readLists != nil {
 		err = c.readLists(ctx, client)
 	}
 	return err
+}
+
+// beginFeatureRead reads the features of the connection's caller, while serve sees whether the
+// connection is lost. The channel gets when the read began, after it has ended.
+func (c *connection) beginFeatureRead(ctx context.Context, client *mcpclient.Client) <-chan time.Time {
+	ended := make(chan time.Time, 1)
+	go func() {
+		began := c.readFeatures(ctx, client)
+		c.notifyRefreshed()
+		ended <- began
+	}()
+	return ended
 }
 
 // notifyRefreshed wakes all who wait for a read of the lists.

@@ -2,7 +2,9 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,8 +54,8 @@ func memoServer(o *mcpserver.Options, running chan<- struct{}, release <-chan st
 	return srv
 }
 
-// A question that a server asks in a request in which its client cannot be asked reaches no
-// other client, although that has a call under way.
+// A question that a server asks in a read or a completion reaches no other client, although that
+// has a call under way. In a completion nobody can be asked.
 func TestQuestionOfARequestWithoutQuestionsReachesNobodyElse(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-342b")
@@ -84,8 +86,8 @@ func TestQuestionOfARequestWithoutQuestionsReachesNobodyElse(t *testing.T) {
 			}
 		})
 		<-running
-		if result, err := bob.ReadResource(t.Context(), "memo://1"); mcp.CodeOf(err) != mcp.CodeInvalidParams {
-			t.Errorf("%s: got %+v, %v, want an error that says that nobody can be asked", up, result, err)
+		if result, err := bob.ReadResource(t.Context(), "memo://1"); err != nil || result.Contents[0].Text != "bob" {
+			t.Errorf("%s: got %+v, %v, want what the reader's own answer gives", up, result, err)
 		}
 		if _, err := bob.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.PromptRef("m__greet"), Argument: mcp.CompleteArgument{Name: "who"}}); err == nil {
 			t.Errorf("%s: got a completion, want an error because it needs an answer", up)
@@ -93,8 +95,8 @@ func TestQuestionOfARequestWithoutQuestionsReachesNobodyElse(t *testing.T) {
 		close(release)
 		call.Wait()
 		mu.Lock()
-		if len(asked) > 0 {
-			t.Errorf("%s: got questions %q, want none in these requests", up, asked)
+		if len(asked) != 1 || !strings.HasPrefix(asked[0], "bob: ") {
+			t.Errorf("%s: got questions %q, want that of the read alone", up, asked)
 		}
 		mu.Unlock()
 	}
@@ -282,4 +284,65 @@ func TestLogOfAClientWithoutCapabilitiesReachesNoOtherClient(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that asks while it subscribes for one client asks no other client that has a call on the
+// connection.
+func TestQuestionInASubscriptionReachesNoOtherClient(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-342b")
+	curious := func(ctx context.Context, conn mcp.Conn) error {
+		subscribing := jsontext.Value(nil)
+		return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+			switch m.Method {
+			case mcp.MethodInitialize:
+				return `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"raw","version":"1"}}`
+			case mcp.MethodToolsList:
+				return oneRawTool
+			case mcp.MethodResourcesList:
+				return `"result":{"resources":[{"uri":"note://a","name":"a"}]}`
+			case mcp.MethodResourceTemplatesList:
+				return `"result":{"resourceTemplates":[]}`
+			case mcp.MethodResourcesSubscribe:
+				subscribing = m.ID
+				c.ask("curious")
+			case "":
+				c.respond(subscribing, `"result":{}`)
+			}
+			return ""
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(serverFunc(curious))})
+		var asked atomic.Int32
+		client := func(name string) *mcpclient.Client {
+			o := answering(mcp.V20260728, func(context.Context) (*mcp.ElicitResult, error) {
+				asked.Add(1)
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+			})
+			o.Info = mcp.Implementation{Name: name, Version: "1"}
+			return mcptest.Connect(t, g.Server(), o)
+		}
+		ada, bob := client("ada"), client("bob")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = ada.CallTool(ctx, "a__go", nil)
+		}()
+		synctest.Wait()
+		watching := make(chan struct{})
+		go func() {
+			defer close(watching)
+			for range bob.Watch(ctx, "note://a") {
+			}
+		}()
+		time.Sleep(time.Minute)
+		cancel()
+		<-done
+		<-watching
+		if n := asked.Load(); n != 0 {
+			t.Errorf("%d questions reached a client, want none of a subscription", n)
+		}
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -16,13 +18,13 @@ import (
 )
 
 // forward sends one request in which the caller of ctx cannot be asked, over the given
-// connection; nil stands for one that serves the caller. Like a call, it is alone on its
-// connection where that matters: what the server asks in it must not be asked in the call of
-// another client. When ctx ends, the request is cancelled at the upstream.
+// connection; nil stands for one that serves the caller. Like a call, it may have to be the only one on
+// its connection, so that a question of the server is not asked in the call of another client. When
+// ctx ends, the request is cancelled at the upstream.
 func (u *upstream) forward(ctx context.Context, on *connection, do sendFunc) (mcp.Result, error) {
 	c := newDirectCall(ctx, mcpserver.From(ctx))
 	c.silent = true
-	l, err := u.lease(ctx, callerOf(c.request), c, on)
+	l, err := u.lease(ctx, callerOf(c.request), c.request.Owner(), c, on)
 	if err != nil {
 		u.recordCall(ctx, err)
 		return nil, u.translateError(c.request, err)
@@ -32,6 +34,7 @@ func (u *upstream) forward(ctx context.Context, on *connection, do sendFunc) (mc
 		opts = append(opts, mcpclient.ManualInput()) // otherwise any call on the connection would be asked
 	}
 	result, err := do(ctx, l.client, opts...)
+	err = l.endError(err)
 	u.recordCall(ctx, err)
 	l.release(err)
 	if _, asks := errors.AsType[*mcpclient.InputRequiredError](err); asks {
@@ -59,13 +62,19 @@ func headerDefinition(entry catalogEntry[mcp.Tool]) *mcp.Tool {
 func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *connection) mcpserver.ToolHandler {
 	definition := headerDefinition(entry)
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
-		return u.withRecord(ctx, host.ActionCall, entry.upstreamName, func(d host.Decision) (mcp.Result, error) {
+		return u.withRecord(ctx, host.ActionCall, entry.upstreamName, func(d *host.Decision) (mcp.Result, error) {
+			u.setArguments(d, p.Arguments)
+			var s relayState
+			if err := s.decode(p.RequestState); err != nil {
+				return nil, err
+			}
 			if entry.verdict == host.Confirm {
-				if err := confirm(ctx, u.Key, entry.upstreamName, p.Arguments); err != nil {
+				if err := u.confirm(ctx, d, &s, entry, p); err != nil {
 					return refusalResult(err)
 				}
+				mustRecord(d, "")
 			}
-			result, err := u.relay(ctx, d, p.InputResponseParams, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+			result, err := u.relayFrom(ctx, d, s, p.InputResponses, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
 				if definition != nil {
 					opts = append(opts, mcpclient.WithTool(definition))
 				}
@@ -73,53 +82,79 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *connection) mcpser
 			})
 			if called, ok := result.(*mcp.CallToolResult); ok && err == nil {
 				delete(called.Meta, host.MetaRefused) // only the host may set it
-				u.gateway.resourceOwners.addContents(callerOf(mcpserver.From(ctx)), u, called.Content)
+				u.resultURIs(ctx).claimLinks(called.Content)
 			}
 			if errors.Is(err, mcpauth.ErrSignInRequired) {
 				return refusalResult(fmt.Errorf("%w; \"fondaco auth login %s\" signs in", err, u.Key))
+			}
+			if isNotRecorded(err) {
+				return refusalResult(err)
 			}
 			return result, err
 		})
 	}
 }
 
-// readResource returns the handler of resources and templates. The connection is that of
-// callTool.
-func (u *upstream) readResource(on *connection) mcpserver.ResourceHandler {
-	return func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
-		return u.read(ctx, p.URI, func(ctx context.Context, d host.Decision, what sendFunc) (mcp.Result, error) {
-			return u.relay(ctx, d, p.InputResponseParams, on, what)
-		})
+// readResource is the handler of all resources and templates. It looks for the owner of the URI
+// itself: the server may have found a template of an upstream that does not have the resource.
+// The result is private to its principal: the upstream's cache scope applies to the principal
+// that the upstream knows, which is the host.
+func (g *Gateway) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+	r := mcpserver.From(ctx)
+	owner, ok := g.resourceOwner(ctx, callerOf(r), p.URI)
+	if !ok {
+		return nil, mcpserver.ErrNotFound
 	}
-}
-
-// read reads a resource. The result is private to its principal: the upstream's cache
-// scope applies to the principal that the upstream knows, which is the host.
-func (u *upstream) read(ctx context.Context, uri string, by func(context.Context, host.Decision, sendFunc) (mcp.Result, error)) (mcp.Result, error) {
-	return u.withRecord(ctx, host.ActionRead, uri, func(d host.Decision) (mcp.Result, error) {
-		result, err := by(ctx, d, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
-			return c.ReadResource(ctx, uri, opts...)
+	u := owner.upstream
+	return u.withRecord(ctx, host.ActionRead, owner.uri, func(d *host.Decision) (mcp.Result, error) {
+		result, err := u.relay(ctx, d, p.InputResponseParams, owner.on, func(ctx context.Context, client *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+			return client.ReadResource(ctx, owner.uri, opts...)
 		})
-		if isNotFound(err, uri) {
+		if isNotFound(err, owner.uri) {
 			return nil, mcpserver.ErrNotFound
 		}
-		if contents, ok := result.(*mcp.ReadResourceResult); ok && err == nil {
-			contents.CacheScope = mcp.CachePrivate
+		if read, ok := result.(*mcp.ReadResourceResult); ok && err == nil {
+			return u.finishRead(ctx, owner.uri, p.URI, read)
 		}
 		return result, err
 	})
 }
 
+// finishRead returns a result with the URIs under which the caller reaches its contents, and
+// with the name of the upstream. The resource was asked for under a URI, and has another one at
+// the upstream if that is a qualified one.
+func (u *upstream) finishRead(ctx context.Context, uri, asked string, read *mcp.ReadResourceResult) (mcp.Result, error) {
+	out := *read
+	out.CacheScope = mcp.CachePrivate
+	out.Contents = slices.Clone(read.Contents)
+	uris := u.resultURIs(ctx)
+	for i := range out.Contents {
+		if contents := &out.Contents[i]; contents.URI == uri {
+			contents.URI = asked
+		} else {
+			contents.URI = uris.claim(contents.URI)
+		}
+	}
+	out.Meta = maps.Clone(read.Meta)
+	if out.Meta == nil {
+		out.Meta = make(mcp.Meta)
+	}
+	return &out, out.Meta.Set(host.MetaServer, u.Key)
+}
+
 // getPrompt returns the handler of a prompt. The connection is that of callTool.
 func (u *upstream) getPrompt(name string, on *connection) mcpserver.PromptHandler {
 	return func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
-		return u.withRecord(ctx, host.ActionGet, name, func(d host.Decision) (mcp.Result, error) {
+		return u.withRecord(ctx, host.ActionGet, name, func(d *host.Decision) (mcp.Result, error) {
 			result, err := u.relay(ctx, d, p.InputResponseParams, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
 				return c.GetPrompt(ctx, name, p.Arguments, opts...)
 			})
 			if prompt, ok := result.(*mcp.GetPromptResult); ok && err == nil {
-				for _, m := range prompt.Messages {
-					u.gateway.resourceOwners.addContents(callerOf(mcpserver.From(ctx)), u, mcp.Contents{m.Content})
+				uris := u.resultURIs(ctx)
+				for i := range prompt.Messages {
+					message := mcp.Contents{prompt.Messages[i].Content}
+					uris.claimLinks(message)
+					prompt.Messages[i].Content = message[0]
 				}
 			}
 			return result, err
@@ -138,17 +173,35 @@ func (u *upstream) translateError(r *mcpserver.Request, err error) error {
 	if ok && e.Remote {
 		switch e.Code {
 		case mcp.CodeInvalidParams, mcp.CodeMethodNotFound, mcp.CodeResourceNotFound, mcp.CodeInternal, mcp.CodeRejected, mcp.CodeOther:
-			return &mcp.Error{Code: e.Code, Number: e.Number, Message: e.Message, Data: e.Data}
+			bounded := boundedError(e)
+			bounded.Number = e.Number
+			return bounded
 		case mcp.CodeURLElicitationRequired:
-			u.elicitedURLs.addRequired(e.Data)
-			return &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data}
+			if err := u.elicitedURLs.addRequired(r.Session(), r.Owner(), e.Data); err != nil {
+				return u.callerErrorOf(err)
+			}
+			named, err := u.relayedRequirement(e)
+			if err != nil {
+				return err
+			}
+			return boundedError(named)
 		case mcp.CodeMissingCapability:
 			if callerLacks(r, e.Data) {
-				return &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data}
+				return boundedError(e)
 			}
 		}
 	}
 	return u.callerErrorOf(err)
+}
+
+// boundedError returns the error of an upstream for a caller, within the limits of texts and
+// features.
+func boundedError(e *mcp.Error) *mcp.Error {
+	bounded := &mcp.Error{Code: e.Code, Message: cutText(e.Message, maxText), Data: e.Data}
+	if len(e.Data) > maxFeature {
+		bounded.Data = nil
+	}
+	return bounded
 }
 
 // callerLacks reports whether the caller has not declared a capability that the upstream

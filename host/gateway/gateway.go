@@ -30,11 +30,15 @@ type Gateway struct {
 	server                *mcpserver.Server
 	merger                merger
 	resourceSubscriptions subscriptions
-	resourceOwners        resourceOwners
+	namedResources        namedResources
+	claimOrder            claimOrder
+	unlisted              sync.Map             // *mcpserver.FeatureSet by *mcpserver.Request, see addUnlistedResources
+	processPlaces         *mcpserver.OwnerPool // of the processes that run for callers
+	consentedRounds       consentedRounds
 
 	reloading sync.Mutex  // held during Reload and Close
 	mu        sync.Mutex  // guards the fields below
-	upstreams []*upstream // in the order given; the first owner of a resource wins
+	upstreams []*upstream // in the order given, in which templates compete
 
 	// Lifetime.
 	ctx    context.Context
@@ -42,9 +46,14 @@ type Gateway struct {
 }
 
 // New returns a gateway to the upstreams, whose keys must differ. Nothing is started yet.
-// If two upstreams have the same resource, clients see that of the first.
+// If two upstreams have the same resource, its URI leads to the one that has listed it first,
+// and host.QualifiedURI to the other.
 func New(upstreams []host.Upstream, o *Options) *Gateway {
-	g := &Gateway{options: o, merger: merger{registered: newMergedCatalog()}}
+	g := &Gateway{
+		options: o, merger: merger{registered: newMergedCatalog()},
+		namedResources: newNamedResources(),
+		processPlaces:  mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxCallerProcesses, KeepBusy: true}),
+	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.server = mcpserver.New("fondaco", host.Version, &mcpserver.Options{
 		Title:           "Fondaco",
@@ -52,10 +61,13 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 		Dynamic:         true,
 		RequestFeatures: g.requestFeatures,
 		Logger:          o.logger(),
+		Keys:            o.orZero().Keys,
+		Store:           o.orZero().Store,
+		Bus:             o.orZero().Bus,
 		HTTP:            o.orZero().HTTP,
 		Ask:             &mcpserver.AskOptions{MaxRounds: maxRounds},
 	})
-	g.server.Use(g.recordHidden, g.relayRootChanges, g.relayLogLevels, g.addInstructions, g.readCapabilityLists, g.waitForUpstreams, g.refreshOldLists, g.retryUnknown, g.relaySubscriptions, g.readOwnedResource)
+	g.server.Use(g.recordHidden, g.relayRootChanges, g.relayLogLevels, g.addInstructions, g.readCapabilityLists, g.waitForUpstreams, g.refreshOldLists, g.retryUnknown, g.addUnlistedResources, g.relaySubscriptions)
 	for _, u := range upstreams {
 		g.upstreams = append(g.upstreams, newUpstream(g, u))
 	}
@@ -95,7 +107,7 @@ func (g *Gateway) byKey(key string) *upstream {
 }
 
 // Retry connects to an upstream at once if its last attempt failed, or needed approval or
-// a sign-in; this includes an attempt that is under way. It also filters the tools again,
+// a sign-in; this includes an attempt that is under way. It also filters the definitions again,
 // and reports whether the upstream exists.
 func (g *Gateway) Retry(key string) bool {
 	u := g.byKey(key)
@@ -104,7 +116,7 @@ func (g *Gateway) Retry(key string) bool {
 	}
 	u.refilter()
 	g.merge()
-	u.refilterCallerTools()
+	u.refilterCallerFeatures()
 	u.retry()
 	return true
 }

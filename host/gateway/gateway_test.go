@@ -33,7 +33,14 @@ func upstream(key string, srv *mcpserver.Server) host.Upstream {
 // start starts a gateway to which nobody is connected.
 func start(t testing.TB, upstreams ...host.Upstream) *gateway.Gateway {
 	t.Helper()
-	g := gateway.New(upstreams, &gateway.Options{Logger: quiet})
+	return startWith(t, new(gateway.Options), upstreams...)
+}
+
+// startWith is start with options.
+func startWith(t testing.TB, o *gateway.Options, upstreams ...host.Upstream) *gateway.Gateway {
+	t.Helper()
+	o.Logger = quiet
+	g := gateway.New(upstreams, o)
 	t.Cleanup(g.Close)
 	g.Start(t.Context())
 	return g

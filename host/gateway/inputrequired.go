@@ -32,17 +32,34 @@ type sendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) 
 //	stateless   session     ends the caller's round; the request at the upstream is parked until the next
 //	stateless   stateless   ends both; the host's state contains the state of the upstream
 //
-// in holds the answers of the caller. on is the only connection that will do, or nil. When ctx ends, the request is cancelled at the
-// upstream.
-func (u *upstream) relay(ctx context.Context, d host.Decision, in mcp.InputResponseParams, on *connection, do sendFunc) (mcp.Result, error) {
-	r := mcpserver.From(ctx)
+// in holds the answers of the caller. If on is not nil, the request is sent over that connection. When
+// ctx ends, the request is cancelled at the upstream.
+func (u *upstream) relay(ctx context.Context, d *host.Decision, in mcp.InputResponseParams, on *connection, do sendFunc) (mcp.Result, error) {
 	var s relayState
 	if err := s.decode(in.RequestState); err != nil {
 		return nil, err
 	}
-	send := func(c *call) (mcp.Result, error) { return u.callUpstream(c, s, in.InputResponses, on, do) }
+	return u.relayFrom(ctx, d, s, in.InputResponses, on, do)
+}
+
+// relayFrom is relay with the state of the call and the answers of its caller.
+func (u *upstream) relayFrom(ctx context.Context, d *host.Decision, s relayState, answers map[string]jsontext.Value, on *connection, do sendFunc) (mcp.Result, error) {
+	if s.Upstream != "" && s.Upstream != u.Key {
+		return nil, mcpserver.ErrParkLost // the URI leads to another upstream by now
+	}
+	r := mcpserver.From(ctx)
+	if d.Call != "" {
+		mustRecord(d, s.Call)
+		s.Call = d.Call
+	}
+	if s.Parked == "" { // otherwise the request was recorded when it was sent
+		if err := u.recordIntent(d); err != nil {
+			return nil, err
+		}
+	}
+	send := func(c *call) (mcp.Result, error) { return u.callUpstream(c, s, answers, on, do) }
 	if s.Parked != "" || r.Revision() == mcp.V20260728 && u.canAsk(callerOf(r)) {
-		return u.relayInRounds(ctx, r, d, s, in.InputResponses, send)
+		return u.relayInRounds(ctx, r, *d, s, answers, send)
 	}
 	return send(newDirectCall(ctx, r))
 }
@@ -73,14 +90,14 @@ func (u *upstream) relayInRounds(ctx context.Context, r *mcpserver.Request, d ho
 			return nil, err
 		}
 	}
-	return relayState{Parked: key}.wrap(input)
+	return relayState{Upstream: u.Key, Parked: key, Call: s.Call, Consent: u.gateway.nextRound(s.Consent)}.wrap(input)
 }
 
 // callUpstream sends a request over the connection that serves its caller, or over the given
 // one.
 func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsontext.Value, on *connection, do sendFunc) (mcp.Result, error) {
 	c.progressBefore, c.progress = s.Progress, s.Progress
-	l, err := u.lease(c.ctx, callerOf(c.request), c, on)
+	l, err := u.lease(c.ctx, callerOf(c.request), c.request.Owner(), c, on)
 	if err != nil {
 		u.recordCall(c.ctx, err)
 		return nil, u.translateError(c.request, err)
@@ -99,6 +116,7 @@ func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsonte
 		}
 		c.waitAndClose()
 	}
+	err = l.endError(err)
 	u.recordCall(c.ctx, err)
 	l.release(err)
 	if required, ok := errors.AsType[*mcpclient.InputRequiredError](err); ok {
@@ -111,12 +129,18 @@ func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsonte
 // questionsResult returns the questions of an upstream of the stateless era as a result
 // of the host.
 func (u *upstream) questionsResult(c *call, before relayState, in *mcp.InputRequiredResult) (mcp.Result, error) {
-	s := relayState{UpstreamState: in.RequestState, Progress: c.progress}
+	s := relayState{Upstream: u.Key, UpstreamState: in.RequestState, Progress: c.progress, Call: before.Call, Consent: u.gateway.nextRound(before.Consent)}
 	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
 	for key, q := range in.InputRequests {
 		params, err := q.DecodeParams()
 		if err == nil {
-			q, err = inputRequest(q.Method, withoutHopFields(params))
+			params, err = u.relayedQuestion(q.Method, params)
+		}
+		if refused, ok := errors.AsType[*mcp.Error](err); ok && !refused.Remote {
+			return nil, refused
+		}
+		if err == nil {
+			q, err = inputRequest(q.Method, params)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("upstream %q: invalid response: input %.64q: %w", u.Key, key, err)
@@ -145,21 +169,25 @@ func (u *upstream) completeURLs(r *mcpserver.Request, addresses []string) {
 		if session == nil {
 			return
 		}
-		if err := u.gateway.server.ElicitationComplete(session.Context(), address); err != nil {
-			u.log.Info("elicitation: cannot notify the client that the URL elicitation is complete", "error", err)
-		}
+		u.completeURL(session.Context(), session, address)
 	}
 }
 
 // relayState is the state of a call between two rounds. It is sealed like the state of
 // every handler.
 type relayState struct {
+	// Upstream is the key of the upstream, which alone gets its state and the answers.
+	Upstream string `json:"upstream"`
 	// UpstreamState is the state of an upstream of the stateless era.
 	UpstreamState *string `json:"inner,omitzero"`
 	// Parked is the key of the parked call at an upstream of the session era.
 	Parked string `json:"parked,omitzero"`
 	// Progress is the progress that the caller knows.
 	Progress float64 `json:"progress,omitzero"`
+	// Call is the id under which the rounds of the call are recorded.
+	Call string `json:"call,omitzero"`
+	// Consent is who has consented to the call, if that was needed.
+	Consent *consentState `json:"consent,omitzero"`
 	// URLs are those of the URL elicitations of the last round.
 	URLs []string `json:"visits,omitzero"`
 }

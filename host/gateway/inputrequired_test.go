@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -174,18 +175,10 @@ func TestUpstreamAsksTheCallerInEveryPairOfRevisions(t *testing.T) {
 	eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
 		for _, rules := range []host.Rules{{}, {Confirm: []host.ConfirmRule{{Tools: "*", When: host.Always}}}} {
 			a := &bookingServer{revision: up}
-			g := start(t, a.upstream(host.Settings{Rules: rules}))
+			user := &person{allow: true}
+			g := startWith(t, &gateway.Options{Consent: user.consent}, a.upstream(host.Settings{Rules: rules}))
 			tr := &answeringClient{name: "ada"}
-			o := tr.options(down)
-			consented, elicit := 0, o.ElicitForm
-			o.ElicitForm = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				if strings.HasPrefix(p.Message, "Allow a call of a/book") {
-					consented++
-					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"allow":true}`)}, nil
-				}
-				return elicit(ctx, p)
-			}
-			c := mcptest.Connect(t, g.Server(), o)
+			c := mcptest.Connect(t, g.Server(), tr.options(down))
 			var progress []float64
 			result, err := c.CallTool(t.Context(), "a__book", map[string]string{"trip": "rome"}, mcpclient.WithProgress(func(p mcp.ProgressParams) {
 				progress = append(progress, p.Progress)
@@ -193,8 +186,8 @@ func TestUpstreamAsksTheCallerInEveryPairOfRevisions(t *testing.T) {
 			if err != nil || result.IsError || result.Content.Text() != bookingOf("ada", "rome") {
 				t.Fatalf("got %+v, %v, want %s", result, err, bookingOf("ada", "rome"))
 			}
-			if a.runs != wantRuns(up) || !slices.Equal(a.reserved, []string{"rome"}) || consented != len(rules.Confirm) {
-				t.Errorf("got %d runs, reserved %v, %d consents, want %d, once, and as the rules say", a.runs, a.reserved, consented, wantRuns(up))
+			if a.runs != wantRuns(up) || !slices.Equal(a.reserved, []string{"rome"}) || len(user.asked) != len(rules.Confirm) {
+				t.Errorf("got %d runs, reserved %v, %d consents, want %d, once, and as the rules say", a.runs, a.reserved, len(user.asked), wantRuns(up))
 			}
 			slices.Sort(tr.seen)
 			if !slices.Equal(tr.seen, []string{mcp.MethodElicit, mcp.MethodElicit, mcp.MethodRootsList, mcp.MethodCreateMessage}) {

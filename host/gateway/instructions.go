@@ -48,13 +48,15 @@ func (g *Gateway) waitForInstructions(ctx context.Context) {
 	}
 }
 
-// instructions returns the instructions of all upstreams, each under a heading with its
-// name. Every line of an upstream is quoted, so that no upstream can write a heading.
+// instructions returns the notice about approvals, and the instructions of all upstreams, each
+// under a heading with its name. Every line of an upstream is quoted, so that no upstream can write
+// a heading.
 func (g *Gateway) instructions() string {
 	var b strings.Builder
+	b.WriteString(g.approvalNotice())
 	omitted := 0
 	for _, u := range g.list() {
-		text := quoteInstructions(u.visibleCatalog().instructions)
+		text := quoteInstructions(u.visibleCatalog().admitted.Instructions)
 		switch heading := fmt.Sprintf("Instructions of the server %q, whose tools and prompts begin with %s:\n", u.Key, host.WireName(u.Key, "")); {
 		case text == "":
 		case b.Len()+len(heading)+len(text) > maxAllInstructions:

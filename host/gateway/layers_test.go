@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -82,7 +83,8 @@ func TestQuestionsOfTheHostAndOfAnUpstreamAreLayered(t *testing.T) {
 	claim.Shows(t, "R-411")
 	for _, down := range []mcp.Revision{mcp.V20250618, mcp.V20251125, mcp.V20260728} {
 		p := new(samplingServer)
-		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(p), Settings: host.Settings{
+		trusted := func(*host.ConsentRequest) bool { return true }
+		g := startWith(t, &gateway.Options{ClientMayConsent: trusted}, host.Upstream{Key: "a", Target: mcpclient.InProcess(p), Settings: host.Settings{
 			Rules: host.Rules{Confirm: []host.ConfirmRule{{Tools: "*", When: host.Always}}},
 		}})
 		o := answering(down, func(context.Context) (*mcp.ElicitResult, error) {

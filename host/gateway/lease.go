@@ -11,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // lease keeps a ready connection from becoming idle until it is released.
@@ -60,10 +61,16 @@ func (l lease) removeFromConnection() {
 	}
 }
 
-// addCall adds a call; nil adds nothing. It reports false if messages of the server do not name
-// their call, which alone says, and the call cannot share the connection with another one. A call that was
-// given up is no obstacle for the next call of its client, or for a call that needs this very
-// connection.
+// endCall removes the call from the connection before the lease ends.
+func (l *lease) endCall() {
+	l.removeFromConnection()
+	l.call = nil
+}
+
+// addCall adds a call; nil adds nothing. alone says that messages of the server do not name their
+// call. Then addCall reports false if the call cannot share the connection with the calls that are on
+// it. A call that was given up does not prevent the next call of its client, nor a call that needs
+// this connection and no other.
 func (c *connection) addCall(added *call, alone, needed bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,6 +86,7 @@ func (c *connection) addCall(added *call, alone, needed bool) bool {
 		return false
 	}
 	c.calls = append(c.calls, added)
+	c.markUseLocked()
 	close(c.callAdded)
 	c.callAdded = make(chan struct{})
 	return true
@@ -88,6 +96,7 @@ func (c *connection) removeCall(removed *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls = slices.DeleteFunc(c.calls, func(other *call) bool { return other == removed })
+	c.markUseLocked()
 }
 
 // firstCall reports whether this is the first call that was answered since the connection
@@ -147,6 +156,7 @@ func (c *connection) addLease() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leases++
+	c.markUseLocked()
 }
 
 func (c *connection) removeLease() {
@@ -154,10 +164,11 @@ func (c *connection) removeLease() {
 	defer c.mu.Unlock()
 	c.leases--
 	c.lastUsed = time.Now()
+	c.markUseLocked()
 }
 
-// withdrawClient lends the client to nobody until run has checked its connection. Nil
-// stands for the current client. It reports false if the client is not lent any more.
+// withdrawClient keeps new leases from getting the client until run has checked its connection. Nil
+// stands for the current client. It reports false if leases do not get the client any more.
 func (c *connection) withdrawClient(client *mcpclient.Client) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,24 +210,66 @@ func (c *connection) inUse() bool {
 	return c.leases > 0
 }
 
-// unusedSince returns when the connection was last used, and false while it is in use.
-func (c *connection) unusedSince() (since time.Time, ok bool) {
+// hasCallOf reports whether a call of an owner is on the connection.
+func (c *connection) hasCallOf(owner mcpserver.Owner) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lastUsed, c.leases == 0 && len(c.calls) == 0 && !c.lastUsed.IsZero()
+	return slices.ContainsFunc(c.calls, func(k *call) bool { return k.request.Owner() == owner })
 }
 
-// closeIfUnused closes the connection of a caller unless it is in use, and reports whether it
-// did.
-func (c *connection) closeIfUnused() bool {
+// markUseLocked notes in the pools of connections whether the connection is in use. The caller
+// holds mu.
+func (c *connection) markUseLocked() {
+	busy := c.leases > 0 || len(c.calls) > 0
+	if busy == c.busy {
+		return
+	}
+	c.busy = busy
+	for _, place := range c.places {
+		if busy {
+			place.SetBusy()
+		} else {
+			place.SetIdle(true)
+		}
+	}
+}
+
+// evict closes the connection of a caller to make room for one of another owner.
+func (c *connection) evict() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leases > 0 || len(c.calls) > 0 {
-		return false
-	}
-	c.closed = true
+	c.closed, c.evicted = true, true
 	c.cancel()
-	return true
+}
+
+func (c *connection) addPlace(place *mcpserver.OwnerPlace) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.places = append(c.places, place)
+}
+
+func (c *connection) releasePlaces() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, place := range c.places {
+		place.Release()
+	}
+}
+
+// errEvicted is the error of a call whose connection was closed for another owner.
+var errEvicted = plainErrorf("the call was ended for another client, because this one has most of the connections to the server")
+
+// endError returns the error of a call at the upstream.
+func (l lease) endError(err error) error {
+	if err == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.evicted {
+		return errEvicted
+	}
+	return err
 }
 
 // currentState returns the state, and a channel that is closed when it changes.
@@ -276,7 +329,7 @@ func (c *connection) setState(state host.State, reason string, retry time.Time) 
 
 // setStateLocked changes the state. The caller holds mu.
 func (c *connection) setStateLocked(state host.State, reason string, retry time.Time) {
-	c.state, c.reason, c.retry = state, reason, retry
+	c.state, c.reason, c.retry = state, cutText(reason, maxReason), retry
 	if state != host.Ready {
 		c.client = nil
 	}

@@ -318,13 +318,13 @@ func TestUpstreamThatIsNotApprovedWaitsForRetry(t *testing.T) {
 		approved := false
 		g := gateway.New([]host.Upstream{u}, &gateway.Options{
 			Logger: quiet,
-			Admit: func(u *host.Upstream) (mcpclient.Target, error) {
+			Admit: func(_ context.Context, u *host.Upstream) (*host.Upstream, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if !approved {
 					return nil, errors.Join(host.ErrNeedsApproval, errors.New("npx something"))
 				}
-				return u.Target, nil
+				return u, nil
 			},
 		})
 		defer g.Close()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// defaultListAge is after which lists are read again if the upstream does not say.
+	// defaultListAge is the age at which lists are read again if the upstream does not say one.
 	defaultListAge = 5 * time.Minute
 	// maxListAge limits what an upstream says.
 	maxListAge = 24 * time.Hour
@@ -61,9 +61,9 @@ func (t *listTTL) reset() {
 	t.ttl = maxListAge
 }
 
-// maxAge returns after which the lists that the client has just read are to be read again,
-// and false if the upstream announces all changes instead. Over HTTP a server of the session
-// era may declare that it announces changes, and offer no stream on which it could.
+// maxAge returns the age at which the lists that the client has just read are to be read again, and
+// false if the upstream announces all changes instead. Over HTTP a server of the session era may
+// declare that it announces changes, but offer no stream for the announcements.
 func (t *listTTL) maxAge(target mcpclient.Target, client *mcpclient.Client) (time.Duration, bool) {
 	caps, stateless := client.Capabilities(), client.Revision() == mcp.V20260728
 	_, program := target.(*mcpclient.CommandTarget)
@@ -85,8 +85,7 @@ func (c *catalog) tooOld() bool {
 	return c.ages && time.Since(c.read) >= max(c.maxAge, minRefreshInterval)
 }
 
-// refreshOldLists is middleware that has lists which are too old read again before they are
-// shown.
+// refreshOldLists is middleware that reads lists again that are too old, before clients see them.
 func (g *Gateway) refreshOldLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		if !isList(r.Method()) {
@@ -123,10 +122,7 @@ func (c *connection) beginRefresh() (wait func(context.Context)) {
 	if state != host.Ready && state != host.Idle || c.closed {
 		return func(context.Context) {}
 	}
-	if c.refreshDeadline.IsZero() {
-		c.refreshDeadline = time.Now().Add(refreshWait)
-	}
-	deadline, release := c.refreshDeadline, func() {}
+	deadline, release := c.awaitRefreshLocked(), func() {}
 	if state == host.Idle { // it reads the lists when it is connected
 		c.leases++
 		release = c.removeLease
@@ -150,12 +146,15 @@ func (c *connection) beginRefresh() (wait func(context.Context)) {
 // most refreshWait. It reports false at once if no read is due.
 func (c *connection) waitForPendingRefresh(ctx context.Context) bool {
 	c.mu.Lock()
-	refreshed, due := c.refreshed, c.unread && c.state == host.Ready
+	refreshed, due, deadline := c.refreshed, c.unread && c.state == host.Ready, time.Time{}
+	if due {
+		deadline = c.awaitRefreshLocked()
+	}
 	c.mu.Unlock()
 	if !due {
 		return false
 	}
-	timer := time.NewTimer(refreshWait)
+	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {
 	case <-refreshed:

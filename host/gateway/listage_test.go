@@ -19,6 +19,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // A server that announces no changes is listed again when its list is old.
@@ -166,11 +167,65 @@ func TestListsForManyCapabilitiesAreReadInTurn(t *testing.T) {
 		s.mu.Lock()
 		maximum := s.maximum
 		s.mu.Unlock()
-		if maximum > 5 {
-			t.Errorf("got %d connections at once, want the shared one and four that list", maximum)
+		if maximum > 3 {
+			t.Errorf("got %d connections at once, want the shared one and two that list", maximum)
 		}
 		close(s.release)
 		started.Wait()
+		listed.Wait()
+	})
+}
+
+// A client with many combinations of capabilities waits for itself alone.
+func TestListsForManyCapabilitiesOfOneClientDoNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(ctx context.Context, conn mcp.Conn) error {
+			var initialize string
+			return serveRaw(ctx, conn, func(_ rawConn, m rawMessage) string {
+				switch m.Method {
+				case mcp.MethodInitialize:
+					initialize = m.text
+				case mcp.MethodToolsList:
+					switch {
+					case strings.Contains(initialize, `"elicitation"`):
+						return "" // never
+					case strings.Contains(initialize, `"roots"`):
+						return `"result":{"tools":[` + rawTool("go", 1, "") + `,` + rawTool("files", 1, "") + `]}`
+					}
+					return oneRawTool
+				}
+				return ""
+			})
+		}
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(serverFunc(slow))})
+		connect := func(subject string, o *mcpclient.Options) *mcpclient.Client {
+			o.Logger, o.Revisions = quiet, []mcp.Revision{mcp.V20260728}
+			return mcptest.Connect(t, serveAs{g.Server(), mcp.Principal{Issuer: "https://id.example", Subject: subject}}, o)
+		}
+		roots := func(context.Context) ([]mcp.Root, error) { return nil, nil }
+		elicit := elicits(mcp.V20260728).ElicitForm
+		var listed sync.WaitGroup
+		for i := range 8 {
+			o := &mcpclient.Options{ElicitForm: elicit}
+			if i&1 != 0 {
+				o.ElicitURL = elicit
+			}
+			if i&2 != 0 {
+				o.Sample = func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { return nil, nil }
+			}
+			if i&4 != 0 {
+				o.Roots = roots
+			}
+			c := connect("eve", o)
+			listed.Go(func() { toolNames(t, c) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		if got := toolNames(t, connect("bob", &mcpclient.Options{Roots: roots})); len(got) != 2 || time.Since(began) > time.Second {
+			t.Errorf("got %q after %v, want the two tools for a client with roots at once", got, time.Since(began))
+		}
 		listed.Wait()
 	})
 }
@@ -275,23 +330,60 @@ func TestUnknownToolsCauseFewReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dynamicServer{silent: true}
 		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
-		for range 20 { // owners
+		guess := func(owner string, n int, pause time.Duration) (reads int) {
+			before := d.count()
 			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
-			for i := range 100 {
-				if got := c.call(t, fmt.Sprint("guess", i)); !strings.Contains(got, "unknown") {
+			for i := range n {
+				if got := c.call(t, fmt.Sprint(owner, "guess", i)); !strings.Contains(got, "unknown") {
 					t.Errorf("got %q", got)
 				}
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(pause)
+			}
+			return d.count() - before
+		}
+		for i := range 20 {
+			if got := guess(fmt.Sprint(i), 100, 10*time.Millisecond); got > 1 {
+				t.Errorf("owner %d: got %d reads in a second, want one at most", i, got)
 			}
 		}
-		if got := d.count(); got > 8 {
-			t.Errorf("got %d reads in 20 seconds, want a few with growing pauses", got)
+		if got := guess("patient", 1800, 2*time.Second); got < 13 || got > 16 {
+			t.Errorf("got %d reads for one owner in an hour, want a few, with pauses that double from 30 s to 5 min", got)
 		}
 		d.add("new")
 		time.Sleep(5 * time.Minute)
 		c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
 		if got := c.call(t, "new"); got != "new " {
 			t.Errorf("got %q, want a new tool found again", got)
+		}
+	})
+}
+
+// Many clients can name unknown tools, and list, without an end. They get what the host knows at once
+// when the next read is not due soon.
+func TestRequestsThatWaitForListsCauseFewReadsInTheEnd(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
+	synctest.Test(t, func(t *testing.T) {
+		var reads atomic.Int32
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(statelessLists(`"ttlMs":0,`, &reads))})
+		c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
+		list := func(wait time.Duration) (n int32) {
+			before := reads.Load()
+			for end := time.Now().Add(wait); time.Now().Before(end); time.Sleep(time.Second) {
+				c.names(t)
+			}
+			return reads.Load() - before
+		}
+		first, then := list(time.Minute), list(10*time.Minute)
+		if first < 55 || then > 85 {
+			t.Errorf("got %d reads in a minute and %d in ten more, want 60 and then one each ten seconds", first, then)
+		}
+		for before := reads.Load(); reads.Load() == before; time.Sleep(time.Second) {
+			c.names(t)
+		}
+		began := time.Now()
+		if c.names(t); time.Since(began) > 0 {
+			t.Errorf("a list took %v, want it answered at once after the last read", time.Since(began))
 		}
 	})
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"time"
 
@@ -18,20 +19,43 @@ type Options struct {
 	// Upstreams that take longer are added when they are ready. Default: 10 seconds.
 	StartTimeout time.Duration
 	// Admit is called each time before an upstream is started or connected to. It returns
-	// the target to use, or an error that wraps host.ErrNeedsApproval. Default: every
-	// upstream is admitted.
-	Admit func(*host.Upstream) (mcpclient.Target, error)
-	// Auth returns the authorizer for HTTP requests to an upstream, or nil. It is called
-	// once for each upstream and must not wait for a user. Default: none.
+	// the upstream with the target, headers and sign-in to use, or an error that wraps
+	// host.ErrNeedsApproval. Default: every upstream is admitted.
+	Admit func(context.Context, *host.Upstream) (*host.Upstream, error)
+	// Auth returns the authorizer for HTTP requests to an admitted upstream, or nil. It is
+	// called again when what Admit returns has changed, and must not wait for a user.
+	// Default: none.
 	Auth func(*host.Upstream) mcpclient.Authorizer
-	// FilterTools returns which tools of an upstream clients may see as they are defined
-	// now. If it fails, clients see none. Default: all.
-	FilterTools func(*host.Upstream, []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error)
+	// FilterDefinitions returns which definitions of an upstream clients may see as they
+	// are now. It is called each time the upstream has listed them, and again after Retry.
+	// If it fails, clients see none that were just listed. Default: all.
+	FilterDefinitions func(context.Context, *host.Upstream, host.Listing) (host.Admitted, error)
+	// Consent asks the user of the host whether a call may be made that needs consent, and
+	// waits for the answer. The error is a *host.NoConsentError if the call may not be
+	// made, or says why nobody could be asked. Default: no such call is made.
+	Consent func(context.Context, *host.ConsentRequest) (host.Consent, error)
+	// ClientMayConsent reports whether the client that makes a call may ask its user for
+	// consent itself, by an elicitation form, before Consent is called. A client can answer
+	// its own form. Default: none may.
+	ClientMayConsent func(*host.ConsentRequest) bool
 	// OnStatus is called when the state of an upstream has changed.
 	OnStatus func(host.Status)
-	// OnDecision is called with the outcome of each start and each call, before the
-	// caller gets it.
-	OnDecision func(host.Decision)
+	// OnDecision records a decision: the outcome of each start and each call, before the
+	// caller gets it. For a call that needed consent, and with RecordFirst for every
+	// call, read and prompt, it is also called before the upstream gets the request, with
+	// host.OutcomeBegun; if that fails, the upstream does not get it. Other errors are
+	// logged. Default: nothing is recorded.
+	OnDecision func(host.Decision) error
+	// RecordFirst records every call, read and prompt before the upstream gets it, and not
+	// only calls that needed consent.
+	RecordFirst bool
+	// Keys are shared by hosts with the same upstreams, so that each can serve the sessions of
+	// the others, see mcpserver.Options. Default: a key of this process.
+	Keys []mcpserver.Key
+	// Store and Bus are shared by hosts with the same Keys, so that each can serve the sessions
+	// of the others with all that they have, see mcpserver.Options. Default: memory.
+	Store mcp.Store
+	Bus   mcp.Bus
 	// HTTP configures the server's HTTP handlers.
 	HTTP *mcpserver.HTTPOptions
 	// Logger receives messages for the operator. Default: slog.Default().
@@ -51,11 +75,11 @@ func (o *Options) startTimeout() time.Duration {
 
 func (o *Options) logger() *slog.Logger { return cmp.Or(o.orZero().Logger, slog.Default()) }
 
-func (o *Options) admit(u *host.Upstream) (mcpclient.Target, error) {
+func (o *Options) admit(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
 	if o.orZero().Admit == nil {
-		return u.Target, nil
+		return u.Resolved(ctx)
 	}
-	return o.Admit(u)
+	return o.Admit(ctx, u)
 }
 
 func (o *Options) auth(u *host.Upstream) mcpclient.Authorizer {
@@ -65,13 +89,12 @@ func (o *Options) auth(u *host.Upstream) mcpclient.Authorizer {
 	return o.Auth(u)
 }
 
-// filterTools divides the tools of a catalog into approved and withheld ones.
-func (o *Options) filterTools(u *host.Upstream, c *catalog) (err error) {
-	c.approved = c.tools
-	if o.orZero().FilterTools != nil {
-		c.approved, c.withheld, err = o.FilterTools(u, c.tools)
+// filterDefinitions returns which listed definitions clients may see.
+func (o *Options) filterDefinitions(ctx context.Context, u *host.Upstream, l host.Listing) (host.Admitted, error) {
+	if o.orZero().FilterDefinitions == nil {
+		return host.Admitted{Surface: l.Surface}, nil
 	}
-	return err
+	return o.FilterDefinitions(ctx, u, l)
 }
 
 func (o *Options) notifyStatus(s host.Status) {
@@ -80,8 +103,12 @@ func (o *Options) notifyStatus(s host.Status) {
 	}
 }
 
-func (o *Options) notifyDecision(d host.Decision) {
-	if o.orZero().OnDecision != nil {
-		o.OnDecision(d)
+// records reports whether decisions are recorded.
+func (o *Options) records() bool { return o.orZero().OnDecision != nil }
+
+func (o *Options) notifyDecision(d host.Decision) error {
+	if !o.records() {
+		return nil
 	}
+	return o.OnDecision(d)
 }

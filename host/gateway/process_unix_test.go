@@ -248,7 +248,7 @@ func TestFailingUpstreamAffectsNoOther(t *testing.T) {
 	if got, err := c.Call[string](ctx, "loud__shout", nil); got != "shouted" || err != nil {
 		t.Errorf("got %q, %v, want a line that is too long to be skipped", got, err)
 	}
-	for tool, want := range map[string]string{"chatty__garbage": "no message", "killed__die": "exited with status 4"} {
+	for tool, want := range map[string]string{"chatty__garbage": "connection lost", "killed__die": "exited with status 4"} {
 		result, err := c.CallTool(ctx, tool, nil)
 		if err != nil {
 			t.Errorf("%s: %v", tool, err)

@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"slices"
@@ -12,35 +15,105 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// record reports a decision with the text of an error as its reason, if there is one.
+// notRecordedError is the error of a request that was not sent to its upstream, because it
+// could not be recorded before. The caller sees its text.
+type notRecordedError struct{ public *mcp.Error }
+
+func (e *notRecordedError) Error() string { return e.public.Message }
+
+func (e *notRecordedError) Unwrap() error { return e.public }
+
+func isNotRecorded(err error) bool {
+	_, ok := errors.AsType[*notRecordedError](err)
+	return ok
+}
+
+// record records a decision with the text of an error as its reason, if there is one. A
+// decision that cannot be recorded is logged.
 func (g *Gateway) record(d host.Decision, err error) {
 	if err != nil {
-		d.Reason = withDetails(err).Error()
+		d.Reason = recordedText(err)
 	}
 	d.Duration = time.Since(d.Time)
-	g.options.notifyDecision(d)
+	if err := g.options.notifyDecision(d); err != nil {
+		g.options.logger().Error("a decision was not recorded", "upstream", d.Upstream, "action", d.Action, "outcome", d.Outcome, "error", err)
+	}
+}
+
+// recordIntent records that a request is about to be sent to the upstream, if it has to be
+// recorded before. Its error means that the request must not be sent. The decision gets a
+// call id, by which the outcome is recorded too.
+func (u *upstream) recordIntent(d *host.Decision) error {
+	if !u.gateway.options.records() || d.Call == "" {
+		return nil
+	}
+	begun := *d
+	begun.Outcome = host.OutcomeBegun
+	if err := u.gateway.options.notifyDecision(begun); err != nil {
+		incident := rand.Text()[:incidentLength]
+		u.log.Error("a call was refused, because it cannot be recorded", "incident", incident, "action", d.Action, "name", d.Name, "error", err)
+		return &notRecordedError{mcp.Errorf(mcp.CodeInternal, "upstream %q: the host cannot write its audit log, so the request was not made (incident %s)", u.Key, incident)}
+	}
+	return nil
+}
+
+// callIDLength is the number of characters of the id of a call, which are of base 32.
+const callIDLength = 16
+
+// mustRecord makes recordIntent record the request, under the given id of its earlier
+// rounds if there is one.
+func mustRecord(d *host.Decision, id string) { d.Call = cmp.Or(id, rand.Text()[:callIDLength]) }
+
+// decision returns a decision about a request of a caller, without its outcome.
+func (g *Gateway) decision(r *mcpserver.Request, started time.Time, a host.Action) host.Decision {
+	d := host.Decision{Time: started, Principal: r.Principal().String(), Action: a}
+	if client, ok := r.Client(); ok {
+		d.Client = host.ClientName(client.Name, client.Version)
+	}
+	if session := r.Session(); session != nil {
+		d.Session = session.ID()
+	}
+	return d
+}
+
+// setArguments adds the arguments of a call to its decision.
+func (u *upstream) setArguments(d *host.Decision, arguments jsontext.Value) {
+	if !u.gateway.options.records() {
+		return
+	}
+	d.Arguments = host.ArgumentsDigest(arguments)
+	if u.Settings.AuditsArguments(d.Name) {
+		d.ArgumentsText = arguments
+	}
 }
 
 // withRecord runs send for the caller of ctx and records the outcome before the caller gets
-// it. A call that ends in a question is recorded after its last round.
-func (u *upstream) withRecord(ctx context.Context, a host.Action, name string, send func(host.Decision) (mcp.Result, error)) (mcp.Result, error) {
-	d := host.Decision{
-		Time: mcpserver.StartedAt(ctx), Principal: mcpserver.From(ctx).Principal().String(),
-		Upstream: u.Key, Action: a, Name: name,
+// it. A call that ends in a question is recorded after its last round. send may change the
+// decision.
+func (u *upstream) withRecord(ctx context.Context, a host.Action, name string, send func(*host.Decision) (mcp.Result, error)) (mcp.Result, error) {
+	var d host.Decision
+	if u.gateway.options.records() {
+		d = u.gateway.decision(mcpserver.From(ctx), mcpserver.StartedAt(ctx), a)
+		d.Upstream, d.Name = u.Key, name
+		if u.gateway.options.RecordFirst {
+			mustRecord(&d, "")
+		}
 	}
-	result, err := send(d)
+	result, err := send(&d)
 	if _, asks := result.(*mcp.InputRequiredResult); asks || errors.Is(err, mcpserver.ErrInputRequired) {
 		return result, err
 	}
-	d.Outcome = outcomeOf(ctx, result, err)
-	u.gateway.record(d, reasonOf(result, err))
+	if u.gateway.options.records() {
+		d.Outcome = outcomeOf(ctx, result, err)
+		u.gateway.record(d, reasonOf(result, err))
+	}
 	return result, err
 }
 
 func outcomeOf(ctx context.Context, result mcp.Result, err error) host.Outcome {
 	called, _ := result.(*mcp.CallToolResult)
 	switch {
-	case isRefusalResult(result):
+	case isRefusalResult(result), isNotRecorded(err):
 		return host.OutcomeRefused
 	case ctx.Err() != nil:
 		return host.OutcomeCancelled
@@ -70,10 +143,11 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 		if json.Unmarshal(r.Params(), &called) != nil {
 			return result, err
 		}
-		d := host.Decision{Time: mcpserver.StartedAt(ctx), Principal: r.Principal().String(), Action: host.ActionCall}
 		if u := g.byKey(host.KeyOf(called.Name)); u != nil {
-			if d.Name, d.Outcome = u.hiddenTool(callerOf(r), called.Name); d.Name != "" {
-				d.Upstream = u.Key
+			if name, outcome := u.hiddenTool(callerOf(r), called.Name); name != "" {
+				d := g.decision(r, mcpserver.StartedAt(ctx), host.ActionCall)
+				d.Upstream, d.Name, d.Outcome = u.Key, name, outcome
+				u.setArguments(&d, called.Arguments)
 				g.record(d, err)
 			}
 		}
@@ -99,7 +173,7 @@ func (u *upstream) hiddenToolIn(cat *catalog, wire string) (name string, outcome
 		case host.WireName(u.Key, t.Name) != wire:
 		case u.Settings.Rules.Verdict(t) == host.Deny:
 			return t.Name, host.OutcomeDenied
-		case slices.ContainsFunc(cat.withheld, func(w host.Withheld) bool { return w.Tool == t.Name }):
+		case !slices.ContainsFunc(cat.admitted.Tools, func(a mcp.Tool) bool { return a.Name == t.Name }):
 			return t.Name, host.OutcomeWithheld
 		}
 	}

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/fondaco/fondaco/host"
@@ -19,7 +18,7 @@ func (g *Gateway) Reload(wanted []host.Upstream) {
 	before := g.list()
 	var after, started []*upstream
 	for _, w := range wanted {
-		i := slices.IndexFunc(before, func(u *upstream) bool { return reflect.DeepEqual(u.Upstream, w) })
+		i := slices.IndexFunc(before, func(u *upstream) bool { return u.Equal(&w) })
 		if i >= 0 {
 			after = append(after, before[i])
 			continue
@@ -28,6 +27,9 @@ func (g *Gateway) Reload(wanted []host.Upstream) {
 		after, started = append(after, u), append(started, u)
 	}
 	ended := slices.DeleteFunc(slices.Clone(before), func(u *upstream) bool { return slices.Contains(after, u) })
+	for _, u := range after { // so that no merge has to wait for it
+		u.findImitations(u.lastCatalog(), u.otherKeys(after))
+	}
 	g.mu.Lock()
 	g.upstreams = after
 	g.mu.Unlock()

@@ -2,7 +2,7 @@ package gateway
 
 import (
 	"context"
-	"errors"
+	"math"
 	"slices"
 	"sync"
 
@@ -11,123 +11,268 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
+// resourceOwner is where the resource of a URI is read: the upstream that has it, its URI
+// there, and the connection to use; nil stands for any connection of the caller.
+type resourceOwner struct {
+	upstream *upstream
+	uri      string
+	on       *connection
+}
+
+// resourceOwner returns the owner of a URI for a caller. A qualified URI names its owner. The owner of
+// another URI is the upstream that has listed the resource, or named it to the caller in a result,
+// before all others. If there is none, it is the first upstream with a template that matches. The
+// search ends with ctx.
+func (g *Gateway) resourceOwner(ctx context.Context, c caller, uri string) (owner resourceOwner, ok bool) {
+	search := &templateSearch{ctx, math.MaxInt}
+	if host.IsQualified(uri) {
+		key, plain, _ := host.ParseQualifiedURI(uri)
+		u := g.byKey(key)
+		if u == nil || u.isWithdrawn() {
+			return owner, false
+		}
+		on, ok := u.offersTo(search, c, plain)
+		return resourceOwner{u, plain, on}, ok
+	}
+	if first, ok := g.firstClaim(c, uri); ok {
+		u := g.byKey(first.key)
+		if u == nil || u.isWithdrawn() {
+			return owner, false
+		}
+		_, on := u.callerClaim(c, uri)
+		return resourceOwner{u, uri, on}, true
+	}
+	return g.firstMatch(search, c, uri)
+}
+
+// firstMatch returns the first upstream with a template that matches a plain URI.
+func (g *Gateway) firstMatch(search *templateSearch, c caller, uri string) (owner resourceOwner, ok bool) {
+	for _, u := range g.list() {
+		if on, ok := u.matchesTemplate(search, c, uri); ok {
+			return resourceOwner{u, uri, on}, true
+		}
+	}
+	return owner, false
+}
+
+// firstClaim returns the earliest claim on a plain URI that concerns a caller.
+func (g *Gateway) firstClaim(c caller, uri string) (first claim, ok bool) {
+	first, ok = g.firstListed(c, uri)
+	if named, found := g.namedResources.first(c, uri); found && (!ok || named.since < first.since) && g.byKey(named.key) != nil {
+		return named, true
+	}
+	return first, ok
+}
+
+// firstListed returns the earliest claim on a plain URI by the lists that a caller sees.
+func (g *Gateway) firstListed(c caller, uri string) (first claim, ok bool) {
+	first, ok = g.merger.offer(uri)
+	for _, u := range g.list() {
+		if since, _ := u.callerClaim(c, uri); since > 0 && (!ok || since < first.since) {
+			first, ok = claim{u.Key, since}, true
+		}
+	}
+	return first, ok
+}
+
+// callerClaim returns the upstream's claim on a resource that only some callers see, if c is one of
+// them: the number of the claim, and the connection over which the resource is read. Zero means that
+// there is no claim.
+func (u *upstream) callerClaim(c caller, uri string) (since uint64, on *connection) {
+	capable, own := u.callerFeatures(c)
+	if capable != nil && capable.claims[uri] > 0 {
+		return capable.claims[uri], nil
+	}
+	for _, features := range own {
+		if features.claims[uri] > 0 {
+			return features.claims[uri], features.on
+		}
+	}
+	return 0, nil
+}
+
+// offersTo reports whether the upstream has a resource for a caller: in its lists, in a result,
+// or by a template. If on is not nil, the resource is read over that connection.
+func (u *upstream) offersTo(search *templateSearch, c caller, uri string) (on *connection, ok bool) {
+	if u.visibleCatalog().hasResource(uri) || u.gateway.namedResources.has(c, u.Key, uri) {
+		return nil, true
+	}
+	if since, on := u.callerClaim(c, uri); since > 0 {
+		return on, true
+	}
+	return u.matchesTemplate(search, c, uri)
+}
+
+// matchesTemplate reports whether a template that the caller can use matches a URI.
+func (u *upstream) matchesTemplate(search *templateSearch, c caller, uri string) (on *connection, ok bool) {
+	if search.finds(u.visibleCatalog(), uri) {
+		return nil, true
+	}
+	capable, own := u.callerFeatures(c)
+	if search.finds(capable.catalog(), uri) {
+		return nil, true
+	}
+	for _, features := range own {
+		if search.finds(features.found, uri) {
+			return features.on, true
+		}
+	}
+	return nil, false
+}
+
+func (c *catalog) hasResource(uri string) bool {
+	return slices.ContainsFunc(c.resources, func(r mcp.Resource) bool { return r.URI == uri })
+}
+
 const (
-	// maxResourcesPerCaller limits the resources remembered for one caller, maxURIBytesPerCaller
-	// their URIs, and maxResourceCallers the callers. The oldest is dropped.
-	maxResourcesPerCaller = 256
-	maxURIBytesPerCaller  = 64 << 10
-	maxResourceCallers    = 1024
+	// maxNamedResources limits the resources of one upstream that are remembered for one caller,
+	// and maxNamedURIBytes their URIs. The oldest is dropped.
+	maxNamedResources = 256
+	maxNamedURIBytes  = 64 << 10
+	// maxNamedUnits limits what is remembered for all callers, in units: one for each caller, and
+	// one for each 256 bytes of URIs. The caller that has been idle longest, of the owner that
+	// has most, is forgotten.
+	maxNamedUnits = 32 << 10
 )
 
-// resourceOwners remembers which upstream named a resource in a result to a caller. Such
-// a resource need not be listed: a server may create it for one session, and only the
-// connection that named it can read it.
+// namedResources are the claims of upstreams on resources that they have named in results to a
+// caller. Such a resource need not be listed: a server may create it for one session.
 //
 // Spec: 2026-07-28 server/tools#resource-links
-type resourceOwners struct {
+type namedResources struct {
+	pool *mcpserver.OwnerPool
+
 	mu       sync.Mutex
-	byCaller map[caller]*ownedResources // guarded by mu
-	order    []caller                   // guarded by mu: oldest first
+	byCaller map[caller]*namedToCaller // guarded by mu
 }
 
-// ownedResources are the resources named to one caller.
-type ownedResources struct {
-	owners map[string]*upstream // by URI
-	order  []string
-	bytes  int // of the URIs
-}
-
-// addContents remembers the resources that a result contains or links to.
-func (l *resourceOwners) addContents(c caller, u *upstream, contents mcp.Contents) {
-	for _, content := range contents {
-		switch content := content.(type) {
-		case mcp.ResourceLink:
-			l.add(c, u, content.URI)
-		case mcp.EmbeddedResource:
-			l.add(c, u, content.Resource.URI)
-		}
+func newNamedResources() namedResources {
+	return namedResources{
+		pool:     mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxNamedUnits}),
+		byCaller: make(map[caller]*namedToCaller),
 	}
 }
 
-func (l *resourceOwners) add(c caller, u *upstream, uri string) {
-	if len(uri) > maxURIBytesPerCaller {
+// namedToCaller are the resources that were named to one caller.
+type namedToCaller struct {
+	place      *mcpserver.OwnerPlace
+	byUpstream map[string]*namedByOne // by key
+	bytes      int                    // of all URIs
+	removed    bool
+}
+
+// namedByOne are the resources that one upstream has named to one caller.
+type namedByOne struct {
+	since map[string]uint64 // by URI
+	order []string          // oldest first
+	bytes int               // of the URIs
+}
+
+// add adds a claim, unless the upstream has it already.
+func (n *namedResources) add(c caller, owner mcpserver.Owner, uri string, added claim) {
+	if len(uri) > maxNamedURIBytes {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	resources := l.byCaller[c]
-	if resources == nil {
-		resources = l.addCaller(c)
+	all := n.of(c, owner)
+	if all == nil {
+		return
 	}
-	if _, known := resources.owners[uri]; !known {
-		resources.order = append(resources.order, uri)
-		resources.bytes += len(uri)
+	n.mu.Lock()
+	named := all.byUpstream[added.key]
+	if named == nil {
+		named = &namedByOne{since: make(map[string]uint64)}
+		all.byUpstream[added.key] = named
 	}
-	resources.owners[uri] = u
-	for len(resources.order) > maxResourcesPerCaller || resources.bytes > maxURIBytesPerCaller {
-		delete(resources.owners, resources.order[0])
-		resources.bytes -= len(resources.order[0])
-		resources.order = slices.Delete(resources.order, 0, 1)
+	all.bytes += named.add(uri, added.since)
+	units := 1 + all.bytes/256
+	n.mu.Unlock()
+	all.place.SetIdle(true)
+	if all.place.Resize(units) != nil {
+		n.removeCaller(c, all)
 	}
 }
 
-// addCaller adds a caller, whose resources are dropped with its session. The caller of
-// the method holds mu.
-func (l *resourceOwners) addCaller(c caller) *ownedResources {
-	if len(l.order) == maxResourceCallers {
-		delete(l.byCaller, l.order[0])
-		l.order = slices.Delete(l.order, 0, 1)
+// add adds a URI, and returns by how many bytes the URIs have grown.
+func (n *namedByOne) add(uri string, since uint64) (grown int) {
+	if _, known := n.since[uri]; known {
+		return 0
 	}
-	if l.byCaller == nil {
-		l.byCaller = make(map[caller]*ownedResources)
+	before := n.bytes
+	n.since[uri] = since
+	n.order = append(n.order, uri)
+	n.bytes += len(uri)
+	for len(n.order) > maxNamedResources || n.bytes > maxNamedURIBytes {
+		delete(n.since, n.order[0])
+		n.bytes -= len(n.order[0])
+		n.order = slices.Delete(n.order, 0, 1)
 	}
-	resources := &ownedResources{owners: make(map[string]*upstream)}
-	l.byCaller[c] = resources
-	l.order = append(l.order, c)
+	return n.bytes - before
+}
+
+// of returns the resources of a caller, or nil if there is no room. They are dropped when the session
+// of the caller ends.
+func (n *namedResources) of(c caller, owner mcpserver.Owner) *namedToCaller {
+	n.mu.Lock()
+	all := n.byCaller[c]
+	n.mu.Unlock()
+	if all != nil {
+		return all
+	}
+	all = &namedToCaller{byUpstream: make(map[string]*namedByOne)}
+	place, err := n.pool.Take(owner, 1, func() { n.removeCaller(c, all) })
+	if err != nil {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	other := n.byCaller[c]
+	if other != nil || all.removed { // added, or evicted, at the same time
+		place.Release()
+		return other
+	}
+	all.place = place
+	n.byCaller[c] = all
 	if c.session != nil {
-		context.AfterFunc(c.session.Context(), func() { l.removeCaller(c) })
+		context.AfterFunc(c.session.Context(), func() { n.removeCaller(c, all) })
 	}
-	return resources
+	return all
 }
 
-func (l *resourceOwners) removeCaller(c caller) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.byCaller, c)
-	l.order = slices.DeleteFunc(l.order, func(other caller) bool { return other == c })
+func (n *namedResources) removeCaller(c caller, all *namedToCaller) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.byCaller[c] == all {
+		delete(n.byCaller, c)
+	}
+	all.removed = true
+	all.place.Release()
 }
 
-// owner returns the upstream that named a resource to a caller, or nil.
-func (l *resourceOwners) owner(c caller, uri string) *upstream {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if resources := l.byCaller[c]; resources != nil {
-		return resources.owners[uri]
+// first returns the earliest claim on a URI that was named to a caller.
+func (n *namedResources) first(c caller, uri string) (first claim, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for key, named := range n.namedTo(c) {
+		if since, known := named.since[uri]; known && (!ok || since < first.since) {
+			first, ok = claim{key, since}, true
+		}
+	}
+	return first, ok
+}
+
+// has reports whether an upstream has named a resource to a caller.
+func (n *namedResources) has(c caller, key, uri string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	named := n.namedTo(c)[key]
+	return named != nil && named.since[uri] > 0
+}
+
+// namedTo returns what was named to a caller, by the key of the upstream. The caller of the method
+// holds mu.
+func (n *namedResources) namedTo(c caller) map[string]*namedByOne {
+	if all := n.byCaller[c]; all != nil {
+		return all.byUpstream
 	}
 	return nil
-}
-
-// readOwnedResource is middleware that reads a resource that is not listed from the
-// upstream that named it to the caller.
-func (g *Gateway) readOwnedResource(next mcpserver.Handler) mcpserver.Handler {
-	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if r.Method() != mcp.MethodResourcesRead {
-			return next(ctx, r)
-		}
-		var p mcp.ReadResourceParams
-		if r.Decode(&p) != nil || g.ownerOf(r, p.URI) != nil {
-			return next(ctx, r)
-		}
-		u := g.resourceOwners.owner(callerOf(r), p.URI)
-		if u == nil || !slices.Contains(g.list(), u) {
-			return next(ctx, r)
-		}
-		result, err := u.read(ctx, p.URI, func(ctx context.Context, _ host.Decision, what sendFunc) (mcp.Result, error) {
-			return u.forward(ctx, nil, what) // middleware cannot ask
-		})
-		if errors.Is(err, mcpserver.ErrNotFound) {
-			return next(ctx, r) // returns not found as the revision defines it
-		}
-		return result, err
-	}
 }

@@ -8,12 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 const (
-	// maxWatches limits the watched resources of one upstream.
+	// maxWatches limits the watched resources of one upstream; a URI counts once for each
+	// 256 bytes. When it is reached, a watch of the owner that has most is ended.
 	maxWatches = 1024
 	// establishWait is how long a subscriber waits for the upstream's confirmation, so
 	// that it misses no change after the reply.
@@ -25,6 +27,8 @@ const (
 // watches are the watched resources of one upstream. All subscribers that use one
 // connection share a watch.
 type watches struct {
+	pool *mcpserver.OwnerPool
+
 	mu   sync.Mutex
 	byID map[watchID]*watch // guarded by mu
 }
@@ -44,79 +48,190 @@ type watch struct {
 	markEstablished func()        // closes established
 
 	mu          sync.Mutex
-	subscribers map[*mcpserver.Request]bool // guarded by mu
-	refused     error                       // guarded by mu
+	subscribers map[subscriber]mcpserver.Owner // guarded by mu
+	refused     error                          // guarded by mu
+	owner       mcpserver.Owner                // guarded by mu: the subscriber to whose limits the watch counts
+	place       *mcpserver.OwnerPlace          // guarded by mu
 }
 
-// watch adds a subscriber to a resource until stop is called. It returns nil if there are
-// too many watches.
-func (u *upstream) watch(r *mcpserver.Request, uri string) (w *watch, stop func()) {
+// subscriber is a request that subscribes to a resource, by its plain or its qualified URI.
+type subscriber struct {
+	request   *mcpserver.Request
+	qualified bool
+	place     *Place // of the caller at this host
+}
+
+// notify notifies the subscriber of a change of a resource of an upstream.
+func (s subscriber) notify(u *upstream, uri string) {
+	if s.qualified {
+		uri = host.QualifiedURI(u.Key, uri)
+	}
+	s.request.Updated(uri)
+}
+
+// watch adds a subscriber to a resource until stop is called. subscribed is the URI to which
+// it subscribes. It returns nil if there are too many watches.
+func (u *upstream) watch(ctx context.Context, r *mcpserver.Request, uri, subscribed string) (w *watch, stop func()) {
+	added := subscriber{r, uri != subscribed, placeFrom(ctx)}
 	id := watchID{uri: uri}
 	if !u.Settings.Share {
 		id.caller = callerOf(r)
 	}
+	for _, get := range []func(watchID, subscriber) *watch{u.joinWatch, u.beginWatch, u.joinWatch} { // another request may begin it meanwhile
+		if w = get(id, added); w != nil {
+			return w, sync.OnceFunc(func() { w.removeSubscriber(added) })
+		}
+	}
+	return nil, func() {}
+}
+
+// joinWatch adds a subscriber to a watch, and returns nil if there is none.
+func (u *upstream) joinWatch(id watchID, added subscriber) *watch {
 	ws := &u.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if w = ws.byID[id]; w == nil {
-		if w = u.beginWatch(id); w == nil {
-			return nil, func() {}
-		}
+	w := ws.byID[id]
+	if w != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.subscribers[added] = added.request.Owner()
 	}
-	w.mu.Lock()
-	w.subscribers[r] = true
-	w.mu.Unlock()
-	return w, sync.OnceFunc(func() { ws.removeSubscriber(w, r) })
+	return w
 }
 
-// beginWatch starts a watch, or returns nil when there are too many. The caller holds the
-// lock of the watches.
-func (u *upstream) beginWatch(id watchID) *watch {
-	ws := &u.watches
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(ws.byID) >= maxWatches || u.closed {
-		return nil
-	}
-	w := &watch{watchID: id, upstream: u, established: make(chan struct{}), subscribers: make(map[*mcpserver.Request]bool)}
+// beginWatch starts a watch with its first subscriber, or returns nil when there are too many.
+func (u *upstream) beginWatch(id watchID, first subscriber) *watch {
+	owner := first.request.Owner()
+	w := &watch{watchID: id, upstream: u, established: make(chan struct{}), owner: owner, subscribers: map[subscriber]mcpserver.Owner{first: owner}}
 	w.markEstablished = sync.OnceFunc(func() { close(w.established) })
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(u.ctx)
+	place, err := u.watches.pool.Take(owner, w.units(), w.evict)
+	if err != nil {
+		w.cancel()
+		return nil
+	}
+	w.setPlace(owner, place)
+	ws := &u.watches
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed || ws.byID[id] != nil || ctx.Err() != nil { // or another request has begun the watch
+		w.cancel()
+		place.Release()
+		return nil
+	}
 	if ws.byID == nil {
 		ws.byID = make(map[watchID]*watch)
 	}
 	ws.byID[id] = w
 	u.work.Go(func() {
 		defer w.markEstablished()
-		defer ws.remove(w)
+		defer w.end()
 		w.run(ctx)
 	})
 	return w
 }
 
-// removeSubscriber removes a subscriber, and ends the watch after the last one.
-func (ws *watches) removeSubscriber(w *watch, r *mcpserver.Request) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
+// units returns how many units of the pool the watch takes.
+func (w *watch) units() int { return 1 + len(w.uri)/256 }
+
+func (w *watch) setPlace(owner mcpserver.Owner, place *mcpserver.OwnerPlace) {
 	w.mu.Lock()
-	delete(w.subscribers, r)
-	left := len(w.subscribers)
+	defer w.mu.Unlock()
+	w.owner, w.place = owner, place
+}
+
+// removeSubscriber removes a subscriber, and ends the watch after the last one. If the watch
+// counted to the subscriber, it counts to another one from now on.
+func (w *watch) removeSubscriber(removed subscriber) {
+	w.mu.Lock()
+	_, known := w.subscribers[removed]
+	delete(w.subscribers, removed)
+	left, counts, place := len(w.subscribers) > 0, w.hasOwnerLocked(), w.place
 	w.mu.Unlock()
-	if left == 0 {
-		w.cancel()
-		ws.removeLocked(w)
+	switch {
+	case !known:
+	case !left:
+		w.endIfUnused()
+	case !counts && place.Release(): // otherwise evict is about to do the same
+		w.countToAnother()
 	}
 }
 
-func (ws *watches) remove(w *watch) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	w.cancel()
-	ws.removeLocked(w)
+// hasOwnerLocked reports whether the watch counts to the owner of one of its subscribers. The caller
+// holds mu.
+func (w *watch) hasOwnerLocked() bool {
+	for _, owner := range w.subscribers {
+		if owner == w.owner {
+			return true
+		}
+	}
+	return false
 }
 
-func (ws *watches) removeLocked(w *watch) {
-	if ws.byID[w.watchID] == w {
+// evict is called when the pool has no room for the watch any more. The subscribers of its owner are
+// removed, and notified a last time, because they miss later changes. If there are others, the watch
+// counts to an owner of one of them from now on. Otherwise it ends.
+func (w *watch) evict() {
+	w.mu.Lock()
+	for s, owner := range w.subscribers {
+		if owner == w.owner {
+			delete(w.subscribers, s)
+			defer s.notify(w.upstream, w.uri)
+		}
+	}
+	w.mu.Unlock()
+	w.countToAnother()
+}
+
+// countToAnother counts the watch to any of its subscribers, and ends it if there is no room.
+func (w *watch) countToAnother() {
+	w.mu.Lock()
+	var owner mcpserver.Owner
+	for _, owner = range w.subscribers {
+		break
+	}
+	left := len(w.subscribers) > 0
+	w.mu.Unlock()
+	if left {
+		if place, err := w.upstream.watches.pool.Take(owner, w.units(), w.evict); err == nil {
+			w.setPlace(owner, place)
+			return
+		}
+	}
+	w.end()
+	w.notifySubscribers(w.uri)
+}
+
+// endIfUnused ends the watch unless it has another subscriber by now.
+func (w *watch) endIfUnused() {
+	ws := &w.upstream.watches
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.subscribers) == 0 {
+		w.endLocked()
+	}
+}
+
+// end ends the watch.
+func (w *watch) end() {
+	ws := &w.upstream.watches
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.endLocked()
+}
+
+// endLocked ends the watch. The caller holds its mu and that of the watches.
+func (w *watch) endLocked() {
+	w.cancel()
+	w.place.Release()
+	if ws := &w.upstream.watches; ws.byID[w.watchID] == w {
 		delete(ws.byID, w.watchID)
 	}
 }
@@ -125,9 +240,9 @@ func (ws *watches) removeLocked(w *watch) {
 // the upstream refuses.
 func (w *watch) run(ctx context.Context) {
 	for reconnected := false; ctx.Err() == nil; reconnected = true {
-		l, err := w.upstream.lease(ctx, w.caller, nil, nil)
+		l, err := w.lease(ctx)
 		if err == nil {
-			err = w.follow(ctx, l.client, reconnected)
+			err = w.follow(ctx, &l, reconnected)
 			l.release(err)
 		}
 		if isRefusedError(err) {
@@ -144,11 +259,30 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
+// lease returns a lease of the connection over which the resource is followed. Until the upstream has
+// confirmed the subscription, it counts as a call whose caller cannot be asked, so that a question of
+// the server is not asked in the call of another client.
+func (w *watch) lease(ctx context.Context) (lease, error) {
+	w.mu.Lock()
+	owner, of := w.owner, subscriber{}
+	for of = range w.subscribers {
+		break
+	}
+	w.mu.Unlock()
+	if of.request == nil {
+		return lease{}, mcpclient.ErrClosed
+	}
+	k := newDirectCall(ctx, of.request)
+	k.silent = true
+	return w.upstream.lease(WithPlace(ctx, of.place), w.caller, owner, k, nil)
+}
+
 // follow notifies the subscribers of changes until the connection is lost. After a
 // reconnection it notifies them once, because the resource may have changed in between.
-func (w *watch) follow(ctx context.Context, client *mcpclient.Client, reconnected bool) error {
+func (w *watch) follow(ctx context.Context, l *lease, reconnected bool) error {
 	first := true
-	for uri, err := range client.Watch(ctx, w.uri) {
+	for uri, err := range l.client.Watch(ctx, w.uri) {
+		l.endCall()
 		if err != nil {
 			if _, lost := errors.AsType[*mcpclient.LostError](err); lost || errors.Is(err, mcpclient.ErrClosed) {
 				return nil
@@ -188,8 +322,8 @@ func (w *watch) notifySubscribers(uri string) {
 	w.mu.Lock()
 	all := slices.Collect(maps.Keys(w.subscribers))
 	w.mu.Unlock()
-	for _, r := range all {
-		r.Updated(uri)
+	for _, s := range all {
+		s.notify(w.upstream, uri)
 	}
 }
 

@@ -13,65 +13,96 @@ import (
 )
 
 const (
-	// unknownNamePause is the least time between two reads of an upstream's lists because of
+	// unknownNamePause is the minimum time between two reads of an upstream's lists because of
 	// requests of one owner that name unknown tools or prompts.
 	unknownNamePause = 30 * time.Second
-	// maxUnknownNameOwners limits the owners that are remembered. No more can cause a read.
+	// maxUnknownNameOwners limits the owners that are remembered. When it is reached, an owner of
+	// the principal or address with most is forgotten.
 	maxUnknownNameOwners = 1024
-	// maxFruitlessPause limits the pause after reads that brought nothing new, which starts
-	// at minRefreshInterval and doubles.
+	// maxFruitlessPause limits the pause, which doubles after each read that brought nothing new.
 	maxFruitlessPause = 5 * time.Minute
 )
 
-// unknownNames limits the reads of an upstream's lists because of requests that name
-// unknown tools or prompts, so that no client can make the host read all the time.
+// unknownNames limits the reads of an upstream's lists because of requests that name unknown tools
+// or prompts, for each owner: none keeps another from a read. refreshPace limits the reads of all
+// owners together.
 type unknownNames struct {
-	mu    sync.Mutex
-	last  map[caller]time.Time // guarded by mu: by owner
-	pause time.Duration        // guarded by mu: between any two reads
-	next  time.Time            // guarded by mu: of any owner
+	pool *mcpserver.OwnerPool // of the owners in byOwner
+
+	mu      sync.Mutex
+	byOwner map[mcpserver.Owner]*fruitlessReads // guarded by mu
 }
 
-// take reports whether the owner may cause a read now.
-func (l *unknownNames) take(owner caller) bool {
+// fruitlessReads is the pause between two reads because of requests of one owner.
+type fruitlessReads struct {
+	place *mcpserver.OwnerPlace
+	pause time.Duration
+	next  time.Time
+}
+
+func newUnknownNames() unknownNames {
+	return unknownNames{
+		pool:    mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxUnknownNameOwners}),
+		byOwner: make(map[mcpserver.Owner]*fruitlessReads),
+	}
+}
+
+// take reports whether the owner of a request may cause a read now.
+func (l *unknownNames) take(owner mcpserver.Owner) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if now.Before(l.next) || now.Sub(l.last[owner]) < unknownNamePause {
+	of := l.byOwner[owner]
+	if of == nil {
+		of = l.addLocked(owner, now)
+	}
+	if of == nil || now.Before(of.next) {
 		return false
 	}
-	if len(l.last) >= maxUnknownNameOwners {
-		for other, last := range l.last {
-			if now.Sub(last) >= unknownNamePause {
-				delete(l.last, other)
-			}
-		}
-		if len(l.last) >= maxUnknownNameOwners {
-			return false
-		}
-	}
-	if l.last == nil {
-		l.last = make(map[caller]time.Time)
-	}
-	l.last[owner] = now
-	l.next = now.Add(max(l.pause, minRefreshInterval))
+	of.next = now.Add(of.pause)
 	return true
 }
 
+// addLocked adds an owner, or returns nil if there is no room. When there are too many owners, those
+// whose pause is over are forgotten first. The caller holds mu.
+func (l *unknownNames) addLocked(owner mcpserver.Owner, now time.Time) *fruitlessReads {
+	if len(l.byOwner) >= maxUnknownNameOwners {
+		for other, of := range l.byOwner {
+			if now.After(of.next.Add(of.pause)) {
+				delete(l.byOwner, other)
+				of.place.Release()
+			}
+		}
+	}
+	// Owners are evicted in Take, so the lock is held then, too.
+	place, err := l.pool.Take(owner, 1, func() { delete(l.byOwner, owner) })
+	if err != nil {
+		return nil
+	}
+	of := &fruitlessReads{place: place, pause: unknownNamePause}
+	l.byOwner[owner] = of
+	return of
+}
+
 // ended notes whether a read has found the tool or prompt.
-func (l *unknownNames) ended(found bool) {
+func (l *unknownNames) ended(owner mcpserver.Owner, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pause = min(max(2*l.pause, minRefreshInterval), maxFruitlessPause)
-	if found {
-		l.pause, l.next = 0, time.Time{}
+	of := l.byOwner[owner]
+	switch {
+	case of == nil: // forgotten
+	case found:
+		of.pause = unknownNamePause
+	default:
+		of.pause = min(2*of.pause, maxFruitlessPause)
 	}
 }
 
 // retryUnknown is middleware that reads the lists of an upstream again when a request names a
-// tool or prompt that is unknown, in case the upstream has it by now and could not announce it.
-// It also has lists read again when the upstream does not know a feature of them. For an unknown
-// resource, which may be of any upstream, only the lists for the caller's capabilities are read.
+// tool or prompt that is unknown: the upstream may have added it without an announcement. If the
+// upstream waits for approval, the error says so. The lists are also read again when the upstream
+// does not know a feature that it has listed. An unknown resource may be of any upstream, so only the
+// lists for the caller's capabilities are read for it.
 func (g *Gateway) retryUnknown(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		result, err := next(ctx, r)
@@ -87,12 +118,19 @@ func (g *Gateway) retryUnknown(next mcpserver.Handler) mcpserver.Handler {
 			if json.Unmarshal(r.Params(), &named) != nil {
 				return result, err
 			}
-			if u := g.byKey(host.KeyOf(named.Name)); u != nil && u.readAgainFor(ctx, r, named.Name) {
-				return next(ctx, r)
+			u := g.byKey(host.KeyOf(named.Name))
+			if u == nil {
+				return result, err
 			}
+			if u.readAgainFor(ctx, r, named.Name) {
+				if result, err = next(ctx, r); err == nil || !isUnknown(err) {
+					return result, err
+				}
+			}
+			return result, u.explainUnknown(r, named.Name, err)
 		case mcp.MethodResourcesRead:
-			if json.Unmarshal(r.Params(), &named) == nil && g.ownerOf(r, named.URI) == nil &&
-				g.waitForCapabilityLists(ctx, r) && g.ownerOf(r, named.URI) != nil {
+			if json.Unmarshal(r.Params(), &named) == nil && !g.hasResource(ctx, r, named.URI) &&
+				g.waitForCapabilityLists(ctx, r) && g.hasResource(ctx, r, named.URI) {
 				return next(ctx, r)
 			}
 		}
@@ -109,12 +147,11 @@ func isUnknown(err error) bool {
 	return false
 }
 
-// readAgainFor has the lists read again in which a tool or prompt may be that a request names,
-// and reports whether the request is to be repeated.
+// readAgainFor reads the lists again that may contain the tool or prompt that a request names, and
+// reports whether the request is to be repeated.
 func (u *upstream) readAgainFor(ctx context.Context, r *mcpserver.Request, wire string) bool {
-	owner := caller{principal: r.Principal(), session: r.Session()}
 	if u.offers(r, wire) { // and the upstream has refused the request
-		if u.lastCatalog().ages && u.unknownNames.take(owner) {
+		if u.lastCatalog().ages && u.unknownNames.take(r.Owner()) {
 			u.shared.beginRefresh()
 		}
 		return false
@@ -122,8 +159,8 @@ func (u *upstream) readAgainFor(ctx context.Context, r *mcpserver.Request, wire 
 	if u.waitForPendingReads(ctx, r) && u.offers(r, wire) {
 		return true
 	}
-	waits := u.beginReadsFor(r, owner)
-	if read := u.readCapabilityList(capabilitiesOf(r)); read != nil {
+	waits := u.beginReadsFor(r)
+	if read := u.readCapabilityList(capabilitiesOf(r), r.Owner()); read != nil {
 		waits = append(waits, read.wait)
 	}
 	for _, wait := range waits {
@@ -133,13 +170,13 @@ func (u *upstream) readAgainFor(ctx context.Context, r *mcpserver.Request, wire 
 		return false
 	}
 	found := u.offers(r, wire)
-	u.unknownNames.ended(found)
+	u.unknownNames.ended(r.Owner(), found)
 	return found
 }
 
-// beginReadsFor has the lists read in which a feature that a caller names may be: those of an
-// upstream that cannot announce changes, and those of the caller's own connections.
-func (u *upstream) beginReadsFor(r *mcpserver.Request, owner caller) (waits []func(context.Context)) {
+// beginReadsFor begins to read the lists that may contain a feature that a caller names: the shared
+// lists, if the upstream cannot announce changes, and those of the caller's own connections.
+func (u *upstream) beginReadsFor(r *mcpserver.Request) (waits []func(context.Context)) {
 	connections := u.ownConnections(r)
 	if u.lastCatalog().ages {
 		connections = append(connections, u.shared)
@@ -148,7 +185,7 @@ func (u *upstream) beginReadsFor(r *mcpserver.Request, owner caller) (waits []fu
 		state, _ := conn.currentState()
 		return state != host.Ready
 	})
-	if len(connections) == 0 || !u.unknownNames.take(owner) {
+	if len(connections) == 0 || !u.unknownNames.take(r.Owner()) {
 		return nil
 	}
 	for _, conn := range connections {
@@ -158,8 +195,9 @@ func (u *upstream) beginReadsFor(r *mcpserver.Request, owner caller) (waits []fu
 }
 
 // waitForPendingReads waits until the host has read the lists whose change the upstream has
-// announced and in which a feature may be that a caller names. It reports false if there are
-// none. Lists are read at most once a second, so a caller may use a new feature before.
+// announced, if they may contain a feature that a caller names. It reports false if no read is
+// pending. Lists are read at most once a second, so a caller may name a new feature before the host
+// knows it.
 func (u *upstream) waitForPendingReads(ctx context.Context, r *mcpserver.Request) (waited bool) {
 	for _, conn := range append(u.ownConnections(r), u.shared) {
 		waited = conn.waitForPendingRefresh(ctx) || waited
@@ -174,20 +212,15 @@ func (u *upstream) ownConnections(r *mcpserver.Request) (connections []*connecti
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for c := callerOf(r); c.index < maxConnectionsPerCaller; c.index++ {
-		if conn := u.callerConnections[c]; conn != nil {
-			connections = append(connections, conn)
-		}
-	}
-	return connections
+	return slices.DeleteFunc(slices.Clone(u.callerConnections[callerOf(r)]), func(conn *connection) bool { return conn == nil })
 }
 
 // offers reports whether the sender of a request can use the tool or prompt of that wire name.
 func (u *upstream) offers(r *mcpserver.Request, wire string) bool {
 	return slices.ContainsFunc(append(u.callerCatalogs(callerOf(r)), u.visibleCatalog()), func(c *catalog) bool {
 		if r.Method() == mcp.MethodPromptsGet {
-			return slices.ContainsFunc(c.prompts, func(p mcp.Prompt) bool { return host.WireName(u.Key, p.Name) == wire })
+			return slices.ContainsFunc(c.admitted.Prompts, func(p mcp.Prompt) bool { return host.WireName(u.Key, p.Name) == wire })
 		}
-		return slices.ContainsFunc(c.approved, func(t mcp.Tool) bool { return host.WireName(u.Key, t.Name) == wire })
+		return slices.ContainsFunc(c.admitted.Tools, func(t mcp.Tool) bool { return host.WireName(u.Key, t.Name) == wire })
 	})
 }

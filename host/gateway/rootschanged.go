@@ -22,7 +22,7 @@ func (g *Gateway) relayRootChanges(next mcpserver.Handler) mcpserver.Handler {
 
 func (u *upstream) rootsChanged(ctx context.Context, c caller) {
 	u.mu.Lock()
-	conn := u.callerConnections[c]
+	conn := u.firstConnection(c)
 	u.mu.Unlock()
 	if conn == nil {
 		return

@@ -28,7 +28,7 @@ func (u *upstream) forwardLogTo(session *mcpserver.Session) func(context.Context
 
 // relayLogLevels is middleware that sets the level of logging/setLevel at the upstreams of the
 // session era, over the connections of the session, so that their log messages outside of calls
-// have it at once. A shared connection keeps its level: its log messages are relayed to nobody,
+// have it at once. A shared connection keeps its level: its log messages are not relayed,
 // because they may belong to another caller.
 func (g *Gateway) relayLogLevels(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -50,7 +50,7 @@ func (g *Gateway) relayLogLevels(next mcpserver.Handler) mcpserver.Handler {
 // that is made later sets it with its first call.
 func (u *upstream) setSessionLevel(c caller, level mcp.LoggingLevel) {
 	u.mu.Lock()
-	conn := u.callerConnections[c]
+	conn := u.firstConnection(c)
 	u.mu.Unlock()
 	if conn == nil {
 		return

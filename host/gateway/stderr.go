@@ -20,15 +20,12 @@ type stderrTail struct {
 }
 
 func (t *stderrTail) add(line string, _ int) {
-	if len(line) > maxTailLineBytes {
-		line = strings.ToValidUTF8(line[:maxTailLineBytes], "") + "…"
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.lines) == maxTailLines {
 		t.lines = slices.Delete(t.lines, 0, 1)
 	}
-	t.lines = append(t.lines, line)
+	t.lines = append(t.lines, strings.Clone(cutText(line, maxTailLineBytes)))
 }
 
 func (t *stderrTail) all() []string {

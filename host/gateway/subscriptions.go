@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"slices"
-	"strings"
+	"encoding/json/v2"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -50,8 +48,8 @@ func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []str
 	var watches []*watch
 	var stops []func()
 	for _, uri := range uris {
-		if u := g.ownerOf(r, uri); u != nil {
-			w, stop := u.watch(r, uri)
+		if owner, ok := g.resourceOwner(ctx, callerOf(r), uri); ok {
+			w, stop := owner.upstream.watch(ctx, r, owner.uri, uri)
 			watches, stops = append(watches, w), append(stops, stop)
 		}
 	}
@@ -69,11 +67,15 @@ func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []str
 
 // subscribe watches a resource for a session. It fails if the upstream refuses.
 func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri string, next mcpserver.Handler) (any, error) {
-	u, s := g.ownerOf(r, uri), subscription{r.Session(), uri}
-	if u == nil || s.session == nil || g.resourceSubscriptions.has(s) {
+	owner, ok := g.resourceOwner(ctx, callerOf(r), uri)
+	u, s := owner.upstream, subscription{r.Session(), uri}
+	switch {
+	case !ok:
+		return nil, resourceNotFound(uri)
+	case s.session == nil, g.resourceSubscriptions.has(s):
 		return next(ctx, r)
 	}
-	w, stop := u.watch(r, uri)
+	w, stop := u.watch(ctx, r, owner.uri, uri)
 	if w == nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %d resources of upstream %q are watched already", maxWatches, u.Key)
 	}
@@ -94,44 +96,18 @@ func subscribeError(r *mcpserver.Request, u *upstream, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*mcp.Error](u.translateError(r, err)); ok {
+	err = u.translateError(r, err)
+	if e, ok := err.(*mcp.Error); ok {
 		return e
 	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: upstream %q: %v", u.Key, err)
+	return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %v", err)
 }
 
-// ownerOf returns the upstream that has a resource for the sender of a request, by its URI or by
-// a template that may match, or nil.
-func (g *Gateway) ownerOf(r *mcpserver.Request, uri string) *upstream {
-	if u := g.merger.owner(uri); u != nil {
-		return u
-	}
-	all := g.list()
-	own := make([][]*catalog, len(all))
-	for i, u := range all {
-		own[i] = u.callerCatalogs(callerOf(r))
-		if slices.ContainsFunc(own[i], func(c *catalog) bool { return c.hasResource(uri) }) {
-			return u
-		}
-	}
-	for i, u := range all {
-		if slices.ContainsFunc(append(own[i], u.visibleCatalog()), func(c *catalog) bool { return c.mayServe(uri) }) {
-			return u
-		}
-	}
-	return nil
-}
-
-func (c *catalog) hasResource(uri string) bool {
-	return slices.ContainsFunc(c.resources, func(r mcp.Resource) bool { return r.URI == uri })
-}
-
-// mayServe reports whether a template may match a URI.
-func (c *catalog) mayServe(uri string) bool {
-	return slices.ContainsFunc(c.templates, func(t mcp.ResourceTemplate) bool {
-		literal, _, _ := strings.Cut(t.URITemplate, "{")
-		return strings.HasPrefix(uri, literal)
-	})
+// resourceNotFound returns the error for a URI that leads to no upstream.
+func resourceNotFound(uri string) error {
+	err := mcp.Errorf(mcp.CodeResourceNotFound, "resource %.128q: not found", uri)
+	err.Data, _ = json.Marshal(mcp.ResourceNotFoundData{URI: uri})
+	return err
 }
 
 // subscriptions are the resource subscriptions of sessions.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // upstream is one server and the connections to it. The shared connection lists the
@@ -21,18 +21,19 @@ import (
 // has a connection of its own, see callerconnections.go.
 type upstream struct {
 	host.Upstream
-	gateway      *Gateway
-	log          *slog.Logger
-	auth         mcpclient.Authorizer // or nil
-	shared       *connection
-	stderr       stderrTail
-	watches      watches
-	elicitedURLs elicitedURLs
-	health       callHealth
-	listTTL      listTTL
-	unknownNames unknownNames
-	// capabilityReads has one token for each connection of listForCapabilities.
-	capabilityReads chan struct{}
+	gateway          *Gateway
+	log              *slog.Logger
+	shared           *connection
+	stderr           stderrTail
+	watches          watches
+	elicitedURLs     elicitedURLs
+	health           callHealth
+	listTTL          listTTL
+	unknownNames     unknownNames
+	imitations       imitations
+	listReads        listReads
+	connectionPlaces *mcpserver.OwnerPool // of the connections of callers
+	featurePool      *mcpserver.OwnerPool // of the bytes of features that one caller has
 
 	// Lifetime.
 	ctx        context.Context
@@ -40,19 +41,21 @@ type upstream struct {
 	work       sync.WaitGroup
 	lastStatus host.Status // that OnStatus got last; only the goroutine of the shared connection uses it
 
-	mu                sync.Mutex // guards the fields below
-	callerConnections map[caller]*connection
-	connectionFreed   chan struct{} // closed when a call leaves its connection
-	startDeadline     time.Time     // list requests wait until then for its start
+	mu                sync.Mutex               // guards the fields below
+	callerConnections map[caller][]*connection // the one with the caller's state first; nil where one has ended
+	connectionFreed   chan struct{}            // closed when a call leaves its connection
+	startDeadline     time.Time                // list requests wait until then for its start
 	closed            bool
 	catalog           *catalog // never nil; a catalog is not changed after it was set
 	catalogRead       bool     // at least once
 	capabilityLists   map[callerCapabilities]*capabilityList
-	withdrawn         bool         // its features are not registered for now
-	notRegistered     []string     // features that could not be registered, and why
-	visibleTools      []mcp.Tool   // as clients see them
-	lastRevision      mcp.Revision // of the last connection
-	connectFailed     bool         // at least once, unless over HTTP
+	withdrawn         bool                 // its features are not registered for now
+	notRegistered     []string             // features that could not be registered, and why
+	visibleTools      []mcp.Tool           // as clients see them
+	lastRevision      mcp.Revision         // of the last connection
+	connectFailed     bool                 // at least once, unless over HTTP
+	admitted          *host.Upstream       // for which auth was made, or nil
+	auth              mcpclient.Authorizer // or nil
 }
 
 func newUpstream(g *Gateway, u host.Upstream) *upstream {
@@ -60,12 +63,16 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 		Upstream:          u,
 		gateway:           g,
 		log:               g.options.logger().With("upstream", u.Key),
-		callerConnections: make(map[caller]*connection),
+		callerConnections: make(map[caller][]*connection),
 		connectionFreed:   make(chan struct{}),
-		capabilityReads:   make(chan struct{}, maxCapabilityReads),
+		listReads:         newListReads(),
+		connectionPlaces:  mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxCallerConnections, Principal: maxCallerConnections, KeepBusy: true}),
+		featurePool:       mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxCatalog}),
+		unknownNames:      newUnknownNames(),
+		elicitedURLs:      newElicitedURLs(),
+		watches:           watches{pool: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxWatches})},
 		catalog:           new(catalog),
 	}
-	up.auth = g.options.auth(&up.Upstream)
 	if !u.Settings.Lazy { // requests may arrive before Start
 		up.startDeadline = time.Now().Add(g.options.startTimeout())
 	}
@@ -96,7 +103,10 @@ func (u *upstream) start() {
 // are connecting, because what the attempt ran into may be solved by now.
 func (u *upstream) retry() {
 	u.mu.Lock()
-	connections := append(slices.Collect(maps.Values(u.callerConnections)), u.shared)
+	connections := []*connection{u.shared}
+	for _, conn := range u.allCallerConnections() {
+		connections = append(connections, conn)
+	}
 	u.mu.Unlock()
 	for _, conn := range connections {
 		if state, _ := conn.currentState(); state != host.Ready && state != host.Idle {
@@ -135,13 +145,9 @@ func (u *upstream) clientOptions(conn *connection) *mcpclient.Options {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return &mcpclient.Options{
-		Info: mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
-		HTTP: mcpclient.HTTPOptions{
-			Header: u.Header,
-			Auth:   u.auth,
-		},
+		Info:           mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
 		OnEvent:        u.onEvent(conn),
-		OnNotification: u.relayElicitationComplete,
+		OnNotification: u.relayElicitationComplete(conn),
 		// Its presence also keeps the client from listing the tools over each connection.
 		Prior: &mcpclient.Prior{Revision: u.rememberedRevision()},
 		Timeouts: mcpclient.TimeoutOptions{
@@ -172,10 +178,11 @@ func (u *upstream) rememberedRevision() mcp.Revision {
 // connect starts the server, if it is a program that is approved, and connects to it.
 func (u *upstream) connect(ctx context.Context, o *mcpclient.Options) (*mcpclient.Client, error) {
 	d := host.Decision{Time: time.Now(), Upstream: u.Key, Action: host.ActionStart}
-	target, err := u.gateway.options.admit(&u.Upstream)
+	admitted, err := u.gateway.options.admit(ctx, &u.Upstream)
 	var c *mcpclient.Client
 	if err == nil {
-		c, err = mcpclient.Connect(ctx, u.captureStderr(target), o)
+		o.HTTP.Header, o.HTTP.Auth = admitted.Header, u.authorizer(admitted)
+		c, err = mcpclient.Connect(ctx, u.captureStderr(admitted.Target), o)
 	}
 	switch {
 	case err == nil:
@@ -191,12 +198,30 @@ func (u *upstream) connect(ctx context.Context, o *mcpclient.Options) (*mcpclien
 		d.Outcome = host.OutcomeFailed
 	default:
 		d.Outcome = host.OutcomeFailed
-		u.mu.Lock()
-		u.connectFailed = !u.overHTTP()
-		u.mu.Unlock()
+		if ctx.Err() != context.Canceled { // otherwise nothing is known of the upstream
+			u.mu.Lock()
+			u.connectFailed = !u.overHTTP()
+			u.mu.Unlock()
+		}
 	}
 	u.gateway.record(d, err)
 	return c, err
+}
+
+// authorizer returns the authorizer of the upstream as it was admitted. All connections
+// share it, because it remembers tokens.
+func (u *upstream) authorizer(admitted *host.Upstream) mcpclient.Authorizer {
+	u.mu.Lock()
+	auth, before := u.auth, u.admitted
+	u.mu.Unlock()
+	if before != nil && before.Equal(admitted) {
+		return auth
+	}
+	auth = u.gateway.options.auth(admitted)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.auth, u.admitted = auth, admitted
+	return auth
 }
 
 // captureStderr makes a program's target keep the last lines of standard error.
@@ -219,47 +244,26 @@ func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error 
 	}
 	cat.read = time.Now()
 	cat.maxAge, cat.ages = u.listTTL.maxAge(u.Target, client)
-	if err := u.gateway.options.filterTools(&u.Upstream, cat); err != nil {
+	if err := u.filter(ctx, cat, host.Listing{}); err != nil {
 		return err
 	}
+	u.findImitations(cat, u.otherKeys(u.gateway.list()))
 	u.mu.Lock()
 	before := u.catalog
+	cat.generation = before.generation
+	if !cat.lists(before) || !u.catalogRead {
+		cat.generation++
+	}
 	u.catalog, u.catalogRead, u.lastRevision = cat, true, client.Revision()
 	u.mu.Unlock()
-	u.recordWithheld(before.withheld, cat.withheld)
+	u.recordFiltered(before.admitted, cat.admitted)
 	u.gateway.merge()
+	u.imitations.forgetCatalog(before)
 	if !cat.lists(before) || !equalDefs(cat.resources, before.resources) {
 		u.refreshOwnFeatures()
 	}
 	return nil
 }
-
-// refilter divides the last catalog again, after an approval.
-func (u *upstream) refilter() {
-	before := u.lastCatalog()
-	now := *before
-	if err := u.gateway.options.filterTools(&u.Upstream, &now); err != nil {
-		u.log.Error("cannot compare the tools with the approved definitions", "error", err)
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.catalog == before { // otherwise a refresh has replaced it and filtered its own tools
-		u.catalog = &now
-	}
-}
-
-// recordWithheld records the tools that are withheld now and were not before.
-func (u *upstream) recordWithheld(before, now []host.Withheld) {
-	for _, w := range now {
-		if !slices.ContainsFunc(before, func(b host.Withheld) bool { return b.Tool == w.Tool }) {
-			u.gateway.record(host.Decision{
-				Time: time.Now(), Upstream: u.Key, Action: host.ActionOffer, Name: w.Tool, Outcome: host.OutcomeWithheld,
-			}, errDefinitionChanged)
-		}
-	}
-}
-
-var errDefinitionChanged = errors.New("the definition has changed since it was approved")
 
 // lastCatalog returns the features that were listed last.
 func (u *upstream) lastCatalog() *catalog {
@@ -278,10 +282,17 @@ func (u *upstream) visibleCatalog() *catalog {
 	return u.catalog
 }
 
+// isWithdrawn reports whether the features of the upstream are not registered for now.
+func (u *upstream) isWithdrawn() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.withdrawn
+}
+
 // setMerged stores which features of the upstream are registered after a merge.
 func (u *upstream) setMerged(now *mergedCatalog, notRegistered []string) {
 	var offered []mcp.Tool
-	for _, t := range u.visibleCatalog().approved {
+	for _, t := range u.visibleCatalog().admitted.Tools {
 		if entry, ok := now.tools[host.WireName(u.Key, t.Name)]; ok && entry.upstream == u && entry.upstreamName == t.Name {
 			offered = append(offered, entry.definition)
 		}
@@ -328,15 +339,19 @@ func (u *upstream) status() host.Status {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s.Revision = u.lastRevision
-	s.Omitted = slices.Concat(u.catalog.omitted, u.notRegistered)
-	s.Withheld = slices.Concat(u.catalog.withheld, u.callerWithheld())
+	s.Omitted = slices.Concat(u.catalog.omitted, u.catalog.leftOut, u.notRegistered)
+	waiting := slices.Concat(u.catalog.admitted.Waiting, u.callerWaiting())
+	s.Waiting, s.WaitingCount = waiting[:min(len(waiting), host.MaxWaiting)], len(waiting)
 	for i := range u.catalog.tools {
 		if t := &u.catalog.tools[i]; u.Settings.Rules.Verdict(t) == host.Deny {
 			s.Denied = append(s.Denied, t.Name)
 		}
 	}
-	s.Tools, s.Prompts = len(u.catalog.tools), len(u.catalog.prompts)
-	s.Resources, s.Templates = len(u.catalog.resources), len(u.catalog.templates)
-	s.Callers = len(u.callerConnections)
+	admitted := &u.catalog.admitted
+	s.Tools, s.Prompts = len(admitted.Tools), len(admitted.Prompts)
+	s.Resources, s.Templates = len(u.catalog.resources), len(admitted.Templates)
+	for range u.allCallerConnections() {
+		s.Callers++
+	}
 	return s
 }

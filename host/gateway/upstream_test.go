@@ -121,7 +121,7 @@ func TestFirstUpstreamWithAURIServesIt(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %s", uri, result, err, want)
 		}
 	}
-	want := []string{`resource "notes://a": upstream "one" has it already`}
+	want := []string{`resource "notes://a": upstream "one" has it already; clients see this one as "fondaco://two/notes://a"`}
 	if got := g.Status()[1].Omitted; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -5,18 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 const (
 	// maxListed limits the features of one kind that are read from one upstream.
 	maxListed = 10_000
-	// listTimeout limits the time for one page of a list.
-	listTimeout = 30 * time.Second
+	// listTimeout limits the time for one page of a list, and allListsTimeout that for all lists.
+	listTimeout     = 30 * time.Second
+	allListsTimeout = 2 * time.Minute
 )
 
 // catalog holds the features of an upstream as they were listed last.
@@ -27,48 +30,80 @@ type catalog struct {
 	prompts        []mcp.Prompt
 	hasCompletions bool // for arguments of prompts and variables of templates
 	instructions   string
-	omitted        []string // what could not be listed, and why
+	resourcesRead  bool     // the list of resources is whole
+	omitted        []string // lists that could not be read to their end, and why
+	leftOut        []string // features that exceed the limits
 
-	read   time.Time     // when they were listed
-	ages   bool          // the upstream cannot announce changes of all lists
-	maxAge time.Duration // after which lists that age are read again
+	read time.Time // when they were listed
+	// generation changes when other tools, prompts or templates are listed. It is 0 before the first
+	// read.
+	generation uint64
+	ages       bool          // the upstream cannot announce changes of all lists
+	maxAge     time.Duration // after which lists that age are read again
 
-	approved []mcp.Tool      // tools whose definition is approved
-	withheld []host.Withheld // tools whose definition needs approval
+	version string                // of the upstream, as it says
+	unread  []host.DefinitionKind // the lists that could not be read
+	// admitted are the definitions that clients may see. Resources are not among them.
+	admitted host.Admitted
+	// parsed are the admitted templates that can be used, in their order.
+	parsed []*mcpserver.URITemplate
+}
+
+// surface returns the listed definitions whose texts a model reads.
+func (c *catalog) surface() mcp.Surface {
+	return mcp.Surface{Instructions: c.instructions, Tools: c.tools, Prompts: c.prompts, Templates: c.templates}
 }
 
 // readCatalog lists the features of an upstream. If one list fails, it stays as it was before,
 // the others are still read and omitted has the reason. The loss of the connection is an error.
+// Features beyond the limits are left out. The resources come last, because servers have most of
+// them.
 func readCatalog(ctx context.Context, c *mcpclient.Client, before *catalog) (*catalog, error) {
-	cat := catalog{instructions: c.Instructions(), hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105}
+	cat := catalog{
+		version:        strings.Clone(cutText(c.Server().Version, maxOmittedName)),
+		instructions:   strings.Clone(cutText(c.Instructions(), maxText)),
+		hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105,
+	}
 	var lostErr error
-	note := func(kind string, failed error) {
+	note := func(kind host.DefinitionKind, failed error) {
 		if failed == nil {
 			return
 		}
-		cat.omitted = append(cat.omitted, fmt.Sprintf("%s: %v", kind, failed))
+		cat.unread = append(cat.unread, kind)
+		cat.omitted = append(cat.omitted, cutText(fmt.Sprintf("%ss: %v", kind, failed), maxOmission))
 		if _, ok := errors.AsType[*mcpclient.LostError](failed); ok || ctx.Err() != nil {
 			lostErr = failed
 		}
 	}
+	limited, cancel := context.WithTimeout(ctx, allListsTimeout)
+	defer cancel()
 	fresh, timeout := mcpclient.NoCache(), mcpclient.WithTimeout(listTimeout)
+	budget := new(catalogBudget)
 	var failed error
-	cat.tools, failed = collect(c.Tools(ctx, timeout, fresh), before.tools)
-	note("tools", failed)
-	cat.resources, failed = collect(c.Resources(ctx, timeout, fresh), before.resources)
-	note("resources", failed)
-	cat.templates, failed = collect(c.Templates(ctx, timeout, fresh), before.templates)
-	note("resource templates", failed)
-	cat.prompts, failed = collect(c.Prompts(ctx, timeout, fresh), before.prompts)
-	note("prompts", failed)
+	cat.tools, failed = collect(c.Tools(limited, timeout, fresh), before.tools, func(t *mcp.Tool) bool { return budget.admit("tool", t.Name, t, &t.Icons) }, budget)
+	note(host.KindTool, failed)
+	cat.prompts, failed = collect(c.Prompts(limited, timeout, fresh), before.prompts, func(p *mcp.Prompt) bool { return budget.admit("prompt", p.Name, p, &p.Icons) }, budget)
+	note(host.KindPrompt, failed)
+	cat.templates, failed = collect(c.Templates(limited, timeout, fresh), before.templates, func(t *mcp.ResourceTemplate) bool {
+		return budget.admit("resource template", t.URITemplate, t, &t.Icons)
+	}, budget)
+	note(host.KindTemplate, failed)
+	cat.resources, failed = collect(c.Resources(limited, timeout, fresh), before.resources, func(r *mcp.Resource) bool { return budget.admit("resource", r.URI, r, &r.Icons) }, budget)
+	note("resource", failed)
+	cat.resourcesRead = failed == nil
+	cat.leftOut = budget.leftOut.all()
 	cat.fillIn()
 	return &cat, lostErr
 }
 
-// collect reads all pages of a list. Method not found means an empty list: servers often
-// declare resources without resources/templates/list. A list that fails is the one before.
-func collect[T any](items iter.Seq2[T, error], before []T) ([]T, error) {
+// collect reads all pages of a list, and keeps the items that are admitted. Method not found
+// means an empty list: servers often declare resources without resources/templates/list. A list
+// that fails is the one before.
+func collect[T any](items iter.Seq2[T, error], before []T, admit func(*T) bool, budget *catalogBudget) ([]T, error) {
 	var all []T
+	if budget.exhausted() {
+		return all, errListedTooMuch
+	}
 	for item, err := range items {
 		switch {
 		case mcp.CodeOf(err) == mcp.CodeMethodNotFound:
@@ -77,8 +112,14 @@ func collect[T any](items iter.Seq2[T, error], before []T) ([]T, error) {
 			return before, err
 		case len(all) == maxListed:
 			return all, fmt.Errorf("more than %d; the rest is left out", maxListed)
+		case admit(&item):
+			all = append(all, item)
+		case budget.exhausted():
+			return all, errListedTooMuch
 		}
-		all = append(all, item)
 	}
 	return all, nil
 }
+
+// errListedTooMuch says why the rest of the lists of an upstream was not read.
+var errListedTooMuch = fmt.Errorf("the lists have more than %d bytes; the rest is left out", maxListedBytes)

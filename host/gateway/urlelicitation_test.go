@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,7 +84,7 @@ func TestRequiredURLElicitationsReachTheCaller(t *testing.T) {
 						var seen []string
 						c := mcptest.Connect(t, start(t, upstream("a", club.server)).Server(), club.client(down, &seen))
 						got, err := c.Call[string](t.Context(), tool, nil)
-						if err != nil || got != "welcome" || !slices.Equal(seen, []string{"Please sign in. " + signInURL}) {
+						if err != nil || got != "welcome" || !slices.Equal(seen, []string{`The server "a" asks: Please sign in. ` + signInURL}) {
 							t.Errorf("got %q, %v after visits %q, want a welcome after one", got, err, seen)
 						}
 					})
@@ -104,12 +105,12 @@ func TestRequiredURLElicitationHasTheFormOfTheCallersRevision(t *testing.T) {
 		visits   bool
 		want     string
 	}{
-		{mcp.V20241105, false, "isError Please sign in. " + signInURL},
-		{mcp.V20250618, false, "isError Please sign in. " + signInURL},
-		{mcp.V20251125, false, "isError Please sign in. " + signInURL},
-		{mcp.V20251125, true, `-32042 {"elicitations":[{"mode":"url","message":"Please sign in.","url":"` + signInURL + `","elicitationId":"id-1"}]}`},
+		{mcp.V20241105, false, `isError The server "a" asks: Please sign in. ` + signInURL},
+		{mcp.V20250618, false, `isError The server "a" asks: Please sign in. ` + signInURL},
+		{mcp.V20251125, false, `isError The server "a" asks: Please sign in. ` + signInURL},
+		{mcp.V20251125, true, `-32042 {"elicitations":[{"mode":"url","message":"The server \"a\" asks: Please sign in.","url":"` + signInURL + `","elicitationId":"id-1"}]}`},
 		{mcp.V20260728, false, `-32021 {"requiredCapabilities":{"elicitation":{"url":{}}}}`},
-		{mcp.V20260728, true, `asks {"mode":"url","message":"Please sign in.","url":"` + signInURL + `"}`},
+		{mcp.V20260728, true, `asks {"mode":"url","message":"The server \"a\" asks: Please sign in.","url":"` + signInURL + `"}`},
 	} {
 		o := answering(test.revision, noAnswer)
 		if test.visits {
@@ -244,6 +245,63 @@ func TestRootsAreAskedForAsSoonAsAnUpstreamIsConnected(t *testing.T) {
 			if got := <-answers; got != "changed" {
 				t.Errorf("the upstream got %s, want to hear that they have changed", got)
 			}
+		})
+	}
+}
+
+// Each caller has a process of its own. The processes count their elicitations alike, so that
+// both use the same id, for the same URL or for different ones.
+func TestProcessOfOneCallerDoesNotCompleteTheElicitationOfAnother(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(process int64) string{
+		"same URL":       func(int64) string { return signInURL },
+		"different URLs": func(process int64) string { return fmt.Sprint("https://example.com/sign-in?process=", process) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var processes atomic.Int64
+				target := mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+					process := processes.Add(1)
+					return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+						switch {
+						case m.Method == mcp.MethodToolsList:
+							return `"result":{"tools":[{"name":"visit","inputSchema":{"type":"object"}},{"name":"finish","inputSchema":{"type":"object"}}]}`
+						case m.Method == mcp.MethodToolsCall && strings.Contains(string(m.Params), `"visit"`):
+							return `"error":{"code":-32042,"message":"sign in","data":{"elicitations":[{"mode":"url","elicitationId":"1","message":"Please sign in.","url":"` + address(process) + `"}]}}`
+						case m.Method == mcp.MethodToolsCall:
+							c.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"1"}}`)
+							return `"result":{"content":[]}`
+						}
+						return ""
+					})
+				}))
+				g := start(t, host.Upstream{Key: "a", Target: target})
+				var heard [2]atomic.Int64
+				var clients [2]*mcpclient.Client
+				for i := range clients {
+					o := answering(mcp.V20251125, noAnswer)
+					o.ElicitURL = o.ElicitForm
+					o.OnNotification = func(_ context.Context, method string, _ jsonValue) {
+						if method == mcp.NotificationElicitationComplete {
+							heard[i].Add(1)
+						}
+					}
+					clients[i] = mcptest.Connect(t, g.Server(), o)
+					if _, err := clients[i].CallTool(t.Context(), "a__visit", nil, mcpclient.ManualInput()); err == nil {
+						t.Fatal("want the call to need a visit")
+					}
+				}
+				for i, want := range [][2]int64{{1, 0}, {1, 1}} {
+					if _, err := clients[i].CallTool(t.Context(), "a__finish", nil); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+					if got := [2]int64{heard[0].Load(), heard[1].Load()}; got != want {
+						t.Errorf("process of client %d has finished: the clients got %v notifications, want %v", i, got, want)
+					}
+				}
+			})
 		})
 	}
 }

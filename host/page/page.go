@@ -29,9 +29,12 @@ var source string
 var style string
 
 var (
-	layout = template.Must(template.New("page").Funcs(template.FuncMap{"name": host.DisplayName}).Parse(source))
+	layout = template.Must(template.New("page").Funcs(template.FuncMap{"name": host.DisplayName, "text": shown}).Parse(source))
 	policy = contentPolicy()
 )
+
+// shown returns text of a server with what a browser does not show made visible.
+func shown(text string) string { return host.EscapeUnprintable(text, '\n', '\t') }
 
 // contentPolicy returns a Content-Security-Policy that allows only the page's style.
 func contentPolicy() string {

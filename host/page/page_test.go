@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/page"
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/internal/hostiletext"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -20,13 +21,38 @@ type house struct{}
 
 func (house) Status() []host.Status {
 	return []host.Status{
-		{Key: "files", Transport: "over stdio", State: host.Ready, Revision: mcp.V20251125, Tools: 11, Withheld: []host.Withheld{{Tool: hostile}}},
+		{Key: "files", Transport: "over stdio", State: host.Ready, Revision: mcp.V20251125, Tools: 11, WaitingCount: 1, Waiting: []host.WaitingDefinition{{Kind: host.KindTool, Name: hostile}}},
 		{Key: "weather", State: host.Failed, Reason: "exited with status 1: " + hostile},
 	}
 }
 
 func (house) Tools() []mcp.Tool {
 	return []mcp.Tool{{Name: "files__read", Description: "Read a file " + hostile}}
+}
+
+// unshown is a host whose servers send texts that a browser does not show.
+type unshown struct{ text string }
+
+func (h unshown) Status() []host.Status {
+	return []host.Status{
+		{Key: "a", WaitingCount: 1, Waiting: []host.WaitingDefinition{{Name: h.text}}},
+		{Key: "b", State: host.Failed, Reason: h.text},
+	}
+}
+
+func (h unshown) Tools() []mcp.Tool { return []mcp.Tool{{Name: h.text, Description: h.text}} }
+
+func TestPageShowsWhatABrowserWouldNot(t *testing.T) {
+	t.Parallel()
+	for _, text := range hostiletext.Texts() {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		page.New("http://127.0.0.1:7332", unshown{text}).ServeHTTP(w, r)
+		if i := hostiletext.Unshown(w.Body.String(), "\n\t"); i >= 0 || strings.Count(w.Body.String(), "</tr>") != 5 {
+			t.Errorf("%q: got %.40q in the page, want it visible", text, w.Body.String()[max(i, 0):])
+		}
+	}
 }
 
 func get(t *testing.T, hostname string) (*http.Response, string) {
@@ -48,7 +74,7 @@ func TestPageShowsUpstreamsAndTheirState(t *testing.T) {
 	_, body := get(t, "localhost:7332")
 	for _, want := range []string{
 		"http://127.0.0.1:7332/mcp", "files", "ready", mcp.V20251125.String() + " over stdio", "11 tools", "weather", "failed",
-		"exited with status 1", "is withheld", "files/read", "Read a file",
+		"<code>fondaco servers weather</code> shows the reason", "wait for approval: 1", "files/read", "Read a file",
 		"claude mcp add --transport http fondaco http://127.0.0.1:7332/mcp", "[mcp_servers.fondaco]", `"mcpServers"`, "gemini mcp add", `"servers"`,
 	} {
 		if !strings.Contains(body, want) {

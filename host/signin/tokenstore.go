@@ -13,66 +13,53 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// TokenStore stores the tokens of one user for upstreams, encrypted in a directory.
-// Several processes may use it at once. All methods are safe for concurrent use.
+// TokenStore stores the tokens of one user for upstreams, encrypted in a directory or in what
+// several hosts share. Several processes may use it at once. All methods are safe for concurrent use.
 type TokenStore struct {
 	dir    string
 	opts   *Options
-	tokens *lazyStore
+	tokens mcpauth.Store
 }
 
-// Options of a TokenStore. The zero value, like a nil pointer, gives the defaults.
+// Section is the text before the first "/" of the key by which hosts that share a state learn of
+// sign-ins.
+const Section = "signedin"
+
+// SharedState is what several hosts share.
+type SharedState interface {
+	mcp.Store
+	// Sealed is true if others can neither read nor change values, which is required.
+	Sealed() bool
+	// Version changes whenever an entry of a section was written.
+	Version(section string) string
+}
+
+// markTimeout bounds MarkChanged.
+const markTimeout = 6 * time.Second
+
+// Options of a TokenStore.
 type Options struct {
-	// Env looks up KeyVariable. Default: os.LookupEnv.
-	Env func(name string) (string, bool)
-	// Keyring stores the encryption key. Default: that of the operating system.
-	Keyring Keyring
-	// OnKeyFile is called when a new key was written to a file because there is no
-	// keyring.
-	OnKeyFile func(path string)
+	// Key returns the key that encrypts the tokens, 32 bytes. It is called when there are
+	// tokens to read or to write, and must be set for that.
+	Key func(context.Context) ([]byte, error)
+	// Shared has the tokens if it is not nil, see mcpauth.SharedStore. Default: the directory has them.
+	Shared SharedState
 	// Logger receives failures that do not fail a call. Default: slog.Default().
 	Logger *slog.Logger
 }
 
-func (o *Options) orZero() *Options {
-	if o == nil {
-		return new(Options)
-	}
-	return o
-}
-
-func (o *Options) env() func(string) (string, bool) {
-	if o.Env == nil {
-		return os.LookupEnv
-	}
-	return o.Env
-}
-
-func (o *Options) keyring(account string) Keyring {
-	if o.Keyring == nil {
-		return systemKeyring{account}
-	}
-	return o.Keyring
-}
-
-func (o *Options) onKeyFile(path string) {
-	if o.OnKeyFile != nil {
-		o.OnKeyFile(path)
-	}
-}
-
-// Open returns the token store in a directory. Directory and key are created when there
-// is something to store.
+// Open returns the token store in a directory. The directory is created when there is
+// something to store.
 func Open(dir string, o *Options) *TokenStore {
-	s := &TokenStore{dir: dir, opts: o.orZero()}
-	s.tokens = &lazyStore{dir: filepath.Join(dir, "tokens"), keySource: keySource{
-		env: s.opts.env(), keyring: s.opts.keyring(dir), file: filepath.Join(dir, "tokens.key"), onKeyFile: s.opts.onKeyFile,
-	}}
-	return s
+	if o.Shared != nil {
+		return &TokenStore{opts: o, tokens: mcpauth.SharedStore(o.Shared)}
+	}
+	return &TokenStore{dir: dir, opts: o, tokens: &lazyStore{dir: filepath.Join(dir, "tokens"), key: o.Key}}
 }
 
 // URL returns the URL of an upstream to which the user can sign in. It returns false for
@@ -114,9 +101,13 @@ func (s *TokenStore) Client(u *host.Upstream, browser func(ctx context.Context, 
 	return mcpauth.NewClient(o)
 }
 
-// MarkChanged changes ModTime after a sign-in or sign-out, which tells running hosts to
-// retry.
+// MarkChanged changes Version after a sign-in or sign-out, so that running hosts retry.
 func (s *TokenStore) MarkChanged() error {
+	if s.opts.Shared != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), markTimeout)
+		defer cancel()
+		return s.opts.Shared.Put(ctx, Section+"/last", []byte(time.Now().UTC().Format(time.RFC3339Nano)), 0)
+	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
@@ -126,13 +117,16 @@ func (s *TokenStore) MarkChanged() error {
 	return nil
 }
 
-// ModTime is the time of the last MarkChanged, zero if there was none.
-func (s *TokenStore) ModTime() time.Time {
+// Version changes with each MarkChanged. It is empty if there was none.
+func (s *TokenStore) Version() string {
+	if s.opts.Shared != nil {
+		return s.opts.Shared.Version(Section)
+	}
 	info, err := os.Stat(s.changeFile())
 	if err != nil {
-		return time.Time{}
+		return ""
 	}
-	return info.ModTime()
+	return info.ModTime().Format(time.RFC3339Nano)
 }
 
 func (s *TokenStore) changeFile() string { return filepath.Join(s.dir, "signed-in") }

@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// relayedQuestion returns the params of a question of the upstream as they are sent to a client:
+// with the name of the upstream in front of its text. The text cannot pass for that of
+// another server or of the host: it follows the name, its lines are quoted, and characters that are not
+// shown are made visible. The error says why the upstream must not ask.
+func (u *upstream) relayedQuestion(method string, params any) (any, error) {
+	if err := u.mayAsk(method, params); err != nil {
+		return nil, err
+	}
+	params = withoutHopFields(params)
+	switch p := params.(type) {
+	case *mcp.ElicitParams:
+		form, err := shownForm(p.RequestedSchema)
+		if err != nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
+		}
+		p.RequestedSchema = form
+		p.Message = u.withName(p.Message, p.RequestedSchema)
+	case *mcp.CreateMessageParams:
+		p.SystemPrompt = u.withPromptName(p.SystemPrompt)
+		for i := range p.Messages {
+			if err := showContents(p.Messages[i].Content); err != nil {
+				return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
+			}
+		}
+		for i := range p.Tools {
+			if err := showTool(&p.Tools[i]); err != nil {
+				return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
+			}
+		}
+	case *mcp.EmptyParams: // which has no text
+		p.Meta = make(mcp.Meta)
+		return p, p.Meta.Set(host.MetaServer, u.Key)
+	}
+	return params, nil
+}
+
+// relayedRequirement returns the error "URL elicitation required" with the name of the upstream in
+// front of its messages.
+func (u *upstream) relayedRequirement(e *mcp.Error) (*mcp.Error, error) {
+	var required mcp.URLElicitationRequiredData
+	if json.Unmarshal(e.Data, &required) != nil {
+		return e, nil // it has no questions that a client could read
+	}
+	for i := range required.Elicitations {
+		if _, err := u.relayedQuestion(mcp.MethodElicit, &required.Elicitations[i]); err != nil {
+			return nil, err
+		}
+	}
+	data, err := json.Marshal(required)
+	return &mcp.Error{Code: e.Code, Message: u.withName(e.Message, nil), Data: data}, err
+}
+
+// mayAsk returns an error if the settings of the upstream do not allow a question.
+func (u *upstream) mayAsk(method string, params any) error {
+	may := u.Questions()
+	refused := func(what, setting string) error {
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the server %q must not ask for %s; %q: true in its settings allows it", method, u.Key, what, setting)
+	}
+	switch p := params.(type) {
+	case *mcp.ElicitParams:
+		if !may.Elicitation {
+			return refused("answers of the user", "elicitation")
+		}
+		if p.Mode == mcp.ElicitURL && !isWebPage(p) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "%s: url of the server %q: want https, or http on this machine, with a host in ASCII and without a user name", method, u.Key)
+		}
+		if field := host.SecretField(p); field != "" && !may.Secrets {
+			return refused(fmt.Sprintf("a secret, as the field %q of its form does; URL elicitation is for secrets", cutText(host.EscapeUnprintable(field), 64)), "secrets")
+		}
+	case *mcp.CreateMessageParams:
+		if !may.Sampling {
+			return refused("answers of the model", "sampling")
+		}
+	case *mcp.EmptyParams:
+		if method == mcp.MethodRootsList && !may.Roots {
+			return refused("the roots of the client", "roots")
+		}
+	}
+	return nil
+}
+
+// isWebPage reports whether the URL of an elicitation is the address of a web page that a person can
+// read. A client may open it as it is.
+//
+// Spec: 2026-07-28 client/elicitation#url-mode-security
+func isWebPage(p *mcp.ElicitParams) bool {
+	at, err := url.Parse(p.URL)
+	return err == nil && at.User == nil && mcpclient.URLHost(p) != "" && host.EscapeUnprintable(p.URL) == p.URL &&
+		(at.Scheme == "https" || at.Scheme == "http" && host.IsLoopbackHost(at.Host))
+}
+
+// relayed returns those of a caller's capabilities that the upstream may use.
+func (u *upstream) relayed(have callerCapabilities) callerCapabilities {
+	may := u.Questions()
+	if !may.Elicitation {
+		have.form, have.url = false, false
+	}
+	if !may.Sampling {
+		have.sample, have.tools = false, false
+	}
+	if !may.Roots {
+		have.roots, have.rootChanges = false, false
+	}
+	return have
+}
+
+// withName returns the message of a question with the name of the upstream in front, and with a
+// remark if the question imitates another server.
+func (u *upstream) withName(message string, schema jsontext.Value) string {
+	front := fmt.Sprintf("The server %q asks", u.Key)
+	if other := u.imitated(message, schema); other != "" {
+		front += fmt.Sprintf(" (it is not the server %q, which its text imitates)", other)
+	}
+	message = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(message))
+	if !strings.Contains(message, "\n") {
+		return front + ": " + shownText(message)
+	}
+	return front + ":\n> " + strings.ReplaceAll(shownText(message), "\n", "\n> ")
+}
+
+// withPromptName returns a system prompt that says first who has written it.
+func (u *upstream) withPromptName(prompt string) string {
+	front := fmt.Sprintf("This request is from the MCP server %q", u.Key)
+	if prompt == "" {
+		return front + "."
+	}
+	return front + ", which has written all that follows.\n\n" + shownText(prompt)
+}
+
+// imitated returns the key of another upstream that a question imitates in its message or in
+// the texts of its form, or "".
+func (u *upstream) imitated(message string, schema jsontext.Value) string {
+	others := u.otherKeys(u.gateway.list())
+	if key := host.ImitatedTitle(message, others); key != "" {
+		return key
+	}
+	found := ""
+	_, _ = mapStrings(schema, isText, func(text string) string {
+		if found == "" {
+			found = host.ImitatedTitle(text, others)
+		}
+		return text
+	})
+	return found
+}
+
+// otherKeys returns the keys of all upstreams but this one.
+func (u *upstream) otherKeys(all []*upstream) (keys []string) {
+	for _, other := range all {
+		if other.Key != u.Key {
+			keys = append(keys, other.Key)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,42 @@
+package gateway
+
+import "time"
+
+const (
+	// minRefreshInterval is the minimum time between two reads of the lists.
+	minRefreshInterval = time.Second
+	// refreshBurst is the number of reads after which changes are read once in slowRefreshInterval,
+	// which is also the time in which one read of the burst is possible again.
+	refreshBurst        = 30
+	slowRefreshInterval = 10 * time.Second
+	// refreshShare is how many times longer the pause is than the read before it, so that reads
+	// take a fifth of the time at most, up to maxRefreshPause.
+	refreshShare    = 4
+	maxRefreshPause = time.Minute
+)
+
+// refreshPace determines when the lists of a connection may be read again. It is for one
+// goroutine.
+type refreshPace struct {
+	ended time.Time     // the last read
+	took  time.Duration // the last read
+	burst float64       // the recent reads, less one for each slowRefreshInterval since
+}
+
+// rest returns how long to wait before the next read; at most 0 means not at all. While a request
+// waits for the read, the burst may be twice as long. It has an end then, too: clients can make
+// requests wait all the time.
+func (p *refreshPace) rest(awaited bool) time.Duration {
+	pause := minRefreshInterval
+	if p.burst > refreshBurst && !awaited || p.burst > 2*refreshBurst {
+		pause = slowRefreshInterval
+	}
+	return max(pause, min(refreshShare*p.took, maxRefreshPause)) - time.Since(p.ended)
+}
+
+// read notes a read that began then and ends now.
+func (p *refreshPace) read(began time.Time) {
+	p.burst = max(p.burst-float64(began.Sub(p.ended))/float64(slowRefreshInterval), 0) + 1
+	p.ended = time.Now()
+	p.took = p.ended.Sub(began)
+}
