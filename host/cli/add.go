@@ -20,6 +20,7 @@ of writing its value into the file.`,
 type addCommand struct {
 	path         string
 	env, headers list
+	command      []string // what follows --, nil without --
 }
 
 // list is the value of a flag that may be repeated.
@@ -34,17 +35,22 @@ func (v *addCommand) declare(f *flag.FlagSet) {
 	f.Var(&v.headers, "header", "send a header, `KEY: VALUE`; may be repeated")
 }
 
+func (v *addCommand) takeCommand(words []string) { v.command = words }
+
 func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
-	if len(operands) == 0 {
-		return usagef("want the name of a server, and a command after -- or a URL")
+	if err := v.checkOperands(operands); err != nil {
+		return err
 	}
 	path, err := m.configPath(v.path)
 	if err != nil {
 		return err
 	}
-	s, err := config.NewServer(operands[0], operands[1:], v.env, v.headers)
+	s, err := config.NewServer(operands[0], append(operands[1:], v.command...), v.env, v.headers)
 	if err != nil {
 		return usagef("%w", err)
+	}
+	if err := m.checkPolicy(s.Upstream()); err != nil {
+		return err
 	}
 	change, taken, err := config.Add(path, []*config.Server{s})
 	switch {
@@ -57,5 +63,21 @@ func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
 		return err
 	}
 	m.message("added %s to %s: %s", s.Name, path, clean(s.String()))
+	return nil
+}
+
+// checkOperands reports operands that are no name with either a URL or a command after --.
+// A mistyped URL must not become the name of a program.
+func (v *addCommand) checkOperands(operands []string) error {
+	switch {
+	case len(operands) == 0:
+		return usagef("want the name of a server, and a command after -- or a URL")
+	case v.command != nil && len(operands) > 1:
+		return usagef("found %q before --, want the name of the server alone", operands[1])
+	case v.command == nil && len(operands) > 2:
+		return usagef("found %q after %q, want one URL, or a command after --", operands[2], operands[1])
+	case v.command == nil && len(operands) == 2 && !config.IsServerURL(operands[1]):
+		return usagef("found %q, want a URL such as https://example.com/mcp, or a command after --", operands[1])
+	}
 	return nil
 }

@@ -1,24 +1,32 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json/v2"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/definition"
 )
 
 var approveEntry = commandInfo{
-	name: "approve", operands: "[SERVER | SERVER/TOOL]", does: "approve a program, or a changed tool",
-	about: `It shows the whole program, or the changes of the tool, and asks. Without a
-terminal --yes is required. Without a name it lists what needs approval.
-Without --config it uses the servers of the running host, which continues by
-itself, or else those of the user's own configuration.`,
+	name: "approve", operands: "[SERVER]", does: "approve servers, or new and changed definitions",
+	about: `It shows what an approval of the server covers and what has changed, or which
+tools, prompts, resource templates and instructions are new or have changed, and
+asks; the answer s shows their whole texts. --all shows all that waits, and asks
+once. Without a terminal --yes is required. Without a name it lists what needs
+approval. Without --config it uses the servers of the running host, which
+continues by itself, or else those of the user's own configuration. While a host
+with a terminal or a desktop runs, the yes is a code that it shows there.`,
 	example: "approve files",
 	make:    func() command { return new(approveCommand) },
 }
@@ -26,77 +34,67 @@ itself, or else those of the user's own configuration.`,
 type approveCommand struct {
 	output
 	hostProcess
+	all  bool
+	code string
 }
 
 func (v *approveCommand) declare(f *flag.FlagSet) {
 	v.output.declare(f)
 	f.StringVar(&v.hostProcess.config, "config", "", "use the servers of `FILE`")
-	f.BoolVar(&v.yes, "yes", false, "approve without being asked")
+	f.BoolVar(&v.all, "all", false, "approve all that waits, with one question")
+	f.BoolVar(&v.yes, "yes", false, "do not ask, and approve what is listed first")
+	f.StringVar(&v.code, "code", "", "the `CODE` that the running host shows")
 }
 
-// pendingApproval is a program or a tool definition that needs approval.
+// pendingApproval is a server, or the definitions of a server, that need approval.
 type pendingApproval struct {
 	upstream *host.Upstream
-	program  *consent.Program // nil for a tool
-	tool     host.Withheld
+	server   *approval.Pending  // nil for definitions
+	question *approval.Question // with the server and all others that have changed in the same way
+	change   *definition.Change // nil for a server
 }
 
-func (w *pendingApproval) name() string {
-	if w.program != nil {
-		return w.upstream.Key
-	}
-	return w.upstream.Key + "/" + w.tool.Tool
-}
+func (w *pendingApproval) name() string { return w.upstream.Key }
 
 func (v *approveCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 1 {
 		return usagef("found %d names, want one or none", len(operands))
 	}
-	if r, err := m.runningHost(ctx); err == nil && r != nil && v.hostProcess.config == "" {
-		v.hostProcess.config = r.status.Config
-	}
+	v.hostProcess.config = cmp.Or(v.hostProcess.config, m.configOfRunningHost(ctx))
 	if err := v.openForApproval(m); err != nil {
 		return err
 	}
-	all, err := v.pending()
+	all, err := v.pending(ctx)
 	switch {
 	case err != nil:
 		return err
+	case v.all && len(operands) > 0:
+		return usagef("found both --all and %q, want one of them", operands[0])
+	case v.all:
+		return v.askAndApprove(ctx, m, all)
 	case len(operands) == 0:
 		return v.list(m, all)
 	}
-	i := slices.IndexFunc(all, func(w pendingApproval) bool { return w.name() == operands[0] })
-	if i < 0 {
-		return v.nothingPending(m, operands[0], all)
+	named := slices.DeleteFunc(slices.Clone(all), func(w pendingApproval) bool { return w.name() != operands[0] })
+	if len(named) == 0 {
+		return v.nothingPending(ctx, m, operands[0], all)
 	}
-	return v.askAndApprove(ctx, m, &all[i])
+	return v.askAndApprove(ctx, m, named)
 }
 
-// pending returns what needs approval, in the order of the configuration. Programs that
-// do not exist are left out.
-func (v *approveCommand) pending() ([]pendingApproval, error) {
-	var all []pendingApproval
-	for i := range v.upstreams {
-		u := &v.upstreams[i]
-		p, isProgram, err := v.approvals.ProgramOf(u)
-		if isProgram && err == nil {
-			approved, err := v.approvals.Approved(u, p)
-			if err != nil {
-				return nil, err
-			}
-			if !approved {
-				all = append(all, pendingApproval{upstream: u, program: &p})
-			}
-		}
-		withheld, err := v.approvals.Withheld(u)
-		if err != nil {
-			return nil, err
-		}
-		for _, w := range withheld {
-			all = append(all, pendingApproval{upstream: u, tool: w})
-		}
+// pending returns what needs approval: servers, then definitions, in the order of the
+// configuration. Servers that cannot be started are left out.
+func (h *hostProcess) pending(ctx context.Context) ([]pendingApproval, error) {
+	questions, err := h.serverQuestions(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	all := pendingOf(questions)
+	waiting, err := h.waitingDefinitions(ctx)
+	for _, w := range waiting {
+		all = append(all, pendingApproval{upstream: w.upstream, change: w.change})
+	}
+	return all, err
 }
 
 // list prints what needs approval.
@@ -104,13 +102,13 @@ func (v *approveCommand) list(m *Main, all []pendingApproval) error {
 	t := table{head: []string{"NAME", "WHAT"}}
 	var items []any
 	for _, w := range all {
-		if w.program != nil {
-			t.rows = append(t.rows, []string{w.name(), w.program.String()})
-			items = append(items, document{"name": w.name(), "program": w.program})
+		if w.server != nil {
+			t.rows = append(t.rows, []string{w.name(), w.server.Subject.String()})
+			items = append(items, document{"name": w.name(), "server": w.server.Subject, "changes": append([]string{}, w.server.Changes...)})
 			continue
 		}
-		t.rows = append(t.rows, []string{w.name(), "the tool has changed"})
-		items = append(items, document{"name": w.name(), "tool": w.tool})
+		t.rows = append(t.rows, []string{w.name(), "definitions: " + summarizeChange(w.change)})
+		items = append(items, document{"name": w.name(), "definitions": w.change})
 	}
 	if v.json {
 		return m.writeDocument(document{"waiting": append([]any{}, items...)})
@@ -122,8 +120,8 @@ func (v *approveCommand) list(m *Main, all []pendingApproval) error {
 }
 
 // nothingPending explains why a name cannot be approved.
-func (v *approveCommand) nothingPending(m *Main, written string, all []pendingApproval) error {
-	key, _, isTool := strings.Cut(written, "/")
+func (v *approveCommand) nothingPending(ctx context.Context, m *Main, written string, all []pendingApproval) error {
+	key, _, _ := strings.Cut(written, "/")
 	i := slices.IndexFunc(v.upstreams, func(u host.Upstream) bool { return u.Key == key })
 	var names []string
 	for _, w := range all {
@@ -135,7 +133,7 @@ func (v *approveCommand) nothingPending(m *Main, written string, all []pendingAp
 		}
 		return usagef("server %q: unknown%s; it is not in %s", key, didYouMean(written, names), v.path)
 	}
-	if _, _, err := v.approvals.ProgramOf(&v.upstreams[i]); err != nil && !isTool {
+	if _, err := v.approvals.Check(ctx, &v.upstreams[i]); err != nil {
 		return codedErrorf(exitUnreachable, "%w", err)
 	}
 	if better := didYouMean(written, names); better != "" {
@@ -145,41 +143,171 @@ func (v *approveCommand) nothingPending(m *Main, written string, all []pendingAp
 	return nil
 }
 
-// askAndApprove shows a pending approval, asks, and stores the answer.
-func (v *approveCommand) askAndApprove(ctx context.Context, m *Main, w *pendingApproval) error {
-	if w.program != nil {
-		m.showProgram(w.upstream, *w.program)
-	} else {
-		m.message("\nThe tool %s has changed since it was approved:\n\n%s", w.name(), strings.TrimRight(w.tool.Diff, "\n"))
+// askAndApprove shows pending approvals, asks once, and stores the answer.
+func (v *approveCommand) askAndApprove(ctx context.Context, m *Main, all []pendingApproval) error {
+	if len(all) == 0 {
+		m.info("nothing waits for approval")
+		return nil
 	}
-	if !v.yes {
-		if !m.Interactive {
-			return codedErrorf(exitConsent, "there is no terminal to ask on; --yes approves without asking")
-		}
-		answer, err := m.ask(ctx, "\nApprove it? [y/N]")
-		switch {
-		case err != nil && !errors.Is(err, io.EOF):
-			return err
-		case !isYes(answer):
-			return codedErrorf(exitConsent, "%s is not approved", w.name())
-		}
+	m.showPending(all)
+	if hasDefinitions := func(w pendingApproval) bool { return w.server == nil }; !m.Interactive && slices.ContainsFunc(all, hasDefinitions) {
+		m.message("\nThe whole texts: %s", m.program()+" approve --json")
 	}
-	if err := v.approveOne(w); err != nil {
+	how, err := v.consent(ctx, m, all)
+	if err != nil {
 		return err
 	}
-	m.info("%s is approved", w.name())
+	by := "by the user"
+	if how == host.GrantedUnattended && !m.Interactive {
+		by = "by --yes, unattended"
+	}
+	if err := v.approvePending(ctx, all, by); err != nil {
+		return err
+	}
+	for _, name := range approvedNames(all) {
+		m.info("%s is approved", name)
+	}
 	return nil
 }
 
-func (v *approveCommand) approveOne(w *pendingApproval) error {
-	if w.program != nil {
-		return v.approve(w.upstream, *w.program, "by the user")
+// consent asks the user for a yes to what was shown. Without one it returns an error.
+func (v *approveCommand) consent(ctx context.Context, m *Main, all []pendingApproval) (host.GrantedHow, error) {
+	question := yesNo{text: approveQuestion(all), options: []option{showsTexts}}
+	refused := codedErrorf(exitConsent, "not approved: %s", strings.Join(approvedNames(all), ", "))
+	switch {
+	case v.yes:
+		return v.questions.requireCode(ctx, intentOf(all), v.code)
+	case !m.Interactive:
+		return "", v.noTerminal(ctx)
+	case v.code != "":
+		if answer, err := m.askYesNo(ctx, yesNo{text: question.text}); answer != yes {
+			return "", cmp.Or(unlessEnded(err), refused)
+		}
+		return v.questions.requireCode(ctx, intentOf(all), v.code)
 	}
-	if err := v.approvals.ApproveTool(w.upstream, w.tool); err != nil {
+	if answer, err := v.askForApproval(ctx, all, question); answer != yes {
+		return "", cmp.Or(unlessEnded(err), refused)
+	}
+	return host.GrantedByTerminal, nil
+}
+
+// askForApproval asks a question about approvals that was shown, and returns the answer, as
+// askYesNo does. While another host shows questions, the code that it shows is the yes: otherwise
+// any program with a terminal of its own could approve. The option showsTexts is handled here.
+func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval, q yesNo) (answer string, err error) {
+	showing, err := h.questions.otherHosts(ctx)
+	if err != nil {
+		return no, err
+	}
+	q.text = "\n" + q.text
+	ask := func() (string, error) { return h.main.askYesNo(ctx, q) }
+	if len(showing) > 0 {
+		about := intentOf(all)
+		if err := h.questions.showCodeAt(ctx, showing, about); err != nil {
+			return no, err
+		}
+		h.main.message("\nTo say yes, type the code that the host with process ID %d shows now in its terminal or on the desktop.\nNo other program can then say yes for you.", showing[0].PID)
+		ask = func() (string, error) { return h.questions.askCode(ctx, showing, about, q) }
+	}
+	for {
+		answer, err = ask()
+		if err != nil || answer != showsTexts.letter || len(q.options) == 0 || q.options[0] != showsTexts {
+			return answer, err
+		}
+		h.main.showPendingTexts(all)
+	}
+}
+
+// noTerminal says how to approve without a terminal.
+func (v *approveCommand) noTerminal(ctx context.Context) error {
+	showing, err := v.questions.otherHosts(ctx)
+	switch {
+	case err != nil:
 		return err
+	case len(showing) > 0:
+		return codedErrorf(exitConsent, "there is no terminal to ask on; answer in the terminal of the host with process ID %d, or run the command again with --yes, and then with --code and the code that the host shows", showing[0].PID)
 	}
-	v.recordDecision(host.Decision{
-		Time: time.Now(), Upstream: w.upstream.Key, Action: host.ActionApprove, Name: w.tool.Tool, Outcome: host.OutcomeDone, Reason: "by the user",
-	})
+	return codedErrorf(exitConsent, "there is no terminal to ask on; --yes approves without asking")
+}
+
+// unlessEnded returns an error of reading the terminal, nil at the end of the input.
+func unlessEnded(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// digestOf identifies the content of approvals.
+func digestOf(all []pendingApproval) string {
+	var contents []any
+	for _, w := range all {
+		if w.server != nil {
+			contents = append(contents, w.server.Subject)
+			continue
+		}
+		contents = append(contents, w.name(), w.change)
+	}
+	content, _ := json.Marshal(contents, json.Deterministic(true)) // strings and lists, which are always JSON
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:16])
+}
+
+// intentOf describes approvals for the host that shows a code for them. It is another one
+// for other content under the same names, also for content that was made to be mistaken for it.
+func intentOf(all []pendingApproval) string {
+	names := approvedNames(all)
+	text := strings.Join(names[:min(len(names), maxIntentNames)], ", ")
+	if more := len(names) - maxIntentNames; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("approve %s (%s)", text, digestOf(all))
+}
+
+// maxIntentNames limits the servers that an intent names.
+const maxIntentNames = 10
+
+// approvedNames returns the servers that a yes approves.
+func approvedNames(all []pendingApproval) (names []string) {
+	for _, w := range all {
+		group := []string{w.name()}
+		if w.question != nil {
+			group = nil
+			for _, p := range w.question.Pending {
+				group = append(group, p.Subject.Name)
+			}
+		}
+		for _, name := range group {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// approvePending records and stores approvals, with those of the servers that have changed in the
+// same way. With --yes it approves what they will list first, too, because no user reviews it.
+func (h *hostProcess) approvePending(ctx context.Context, all []pendingApproval, by string) error {
+	for _, w := range questionsOf(all) {
+		if w.server == nil {
+			if err := h.approveDefinitions(ctx, waitingChange{w.upstream, w.change}, by); err != nil {
+				return err
+			}
+			continue
+		}
+		for i := range w.question.Pending {
+			p := &w.question.Pending[i]
+			if err := h.approveServer(ctx, p, by); err != nil {
+				return err
+			}
+			if !h.yes || h.currentPolicy().RequiresAsk() {
+				continue
+			}
+			if err := h.definitions.ApproveFirst(ctx, p.Upstream); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }

@@ -194,7 +194,7 @@ func (a *arguments) fromPairs(pairs []string) (jsontext.Value, error) {
 func (a *arguments) fromJSON(text []byte) (jsontext.Value, error) {
 	given, err := membersOf(text)
 	if err != nil {
-		return nil, fmt.Errorf("arguments: %w", err)
+		return nil, fmt.Errorf("arguments: %s", strings.TrimPrefix(err.Error(), "jsontext: "))
 	}
 	for _, m := range given {
 		if arg := a.find(m.name); arg != nil && !arg.allows(m.value) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -33,6 +34,8 @@ type authCommand struct {
 	config    string
 	noBrowser bool
 	scopes    list
+
+	unapproved map[string]bool // servers of the configuration, by name
 }
 
 func (v *authCommand) declare(f *flag.FlagSet) {
@@ -63,6 +66,12 @@ func (v *authCommand) run(ctx context.Context, m *Main, operands []string) error
 	}
 	switch action {
 	case "login":
+		if err := m.checkPolicy(&servers[0]); err != nil {
+			return err
+		}
+		if v.unapproved[servers[0].Key] {
+			return v.needsApproval(m, servers[0].Key)
+		}
 		return v.login(ctx, m, w, &servers[0])
 	case "logout":
 		return v.logout(ctx, m, w, &servers[0])
@@ -72,16 +81,16 @@ func (v *authCommand) run(ctx context.Context, m *Main, operands []string) error
 
 // tokenStore returns the store of the user's tokens for servers.
 func (m *Main) tokenStore() (*signin.TokenStore, error) {
+	if shared, err := m.sharedState(); err != nil {
+		return nil, err
+	} else if shared != nil {
+		return signin.Open("", &signin.Options{Shared: shared, Logger: m.logger()}), nil
+	}
 	dir, err := stateDir(m.getenv)
 	if err != nil {
 		return nil, err
 	}
-	return signin.Open(dir, &signin.Options{
-		Env: m.getenv, Logger: m.logger(),
-		OnKeyFile: func(path string) {
-			m.message("there is no keyring: the encryption key of your tokens is in %s; programs that can read your files can use the tokens", path)
-		},
-	}), nil
+	return signin.Open(dir, &signin.Options{Key: m.userKey(dir).Key, Logger: m.logger()}), nil
 }
 
 // servers returns the named server, or all servers of the configuration to which one can
@@ -109,7 +118,12 @@ func (v *authCommand) servers(ctx context.Context, m *Main, named []string) ([]h
 		}
 		return nil, usagef("server %q: unknown%s", named[0], didYouMean(named[0], keys))
 	}
-	if _, ok := signin.URL(&all[i]); !ok {
+	_, ok := signin.URL(&all[i])
+	switch {
+	case ok:
+	case v.unapproved[named[0]]: // its URL may be known only then
+		return nil, v.needsApproval(m, named[0])
+	default:
 		return nil, usagef("server %q: sign-in is not possible: it is not reached over HTTP, has its Authorization header from the configuration, or has sign-in switched off", named[0])
 	}
 	return all[i : i+1], nil
@@ -118,10 +132,7 @@ func (v *authCommand) servers(ctx context.Context, m *Main, named []string) ([]h
 // configured returns the servers of the configuration: the one that --config names, that
 // of the running host, or the user's own.
 func (v *authCommand) configured(ctx context.Context, m *Main) ([]host.Upstream, error) {
-	path := v.config
-	if r, err := m.runningHost(ctx); path == "" && err == nil && r != nil {
-		path = r.status.Config
-	}
+	path := cmp.Or(v.config, m.configOfRunningHost(ctx))
 	if path == "" {
 		path = config.Find(m.getenv)
 	}
@@ -132,7 +143,39 @@ func (v *authCommand) configured(ctx context.Context, m *Main) ([]host.Upstream,
 	if err != nil {
 		return nil, err
 	}
-	return c.Upstreams, nil
+	return v.resolveApproved(ctx, m, c.Upstreams)
+}
+
+// needsApproval is the error for a server to which nothing may be sent yet.
+func (v *authCommand) needsApproval(m *Main, server string) error {
+	return codedErrorf(exitConsent, "server %q needs approval before a sign-in: %s", server, m.approveCommand(server, v.config))
+}
+
+// resolveApproved expands the references of the servers that are approved. Of the others
+// nothing may be sent.
+func (v *authCommand) resolveApproved(ctx context.Context, m *Main, upstreams []host.Upstream) ([]host.Upstream, error) {
+	state, err := m.userState()
+	if err != nil {
+		return nil, err
+	}
+	approvals, err := m.newApprovals(state, nil)
+	if err != nil {
+		return nil, err
+	}
+	v.unapproved = make(map[string]bool)
+	for i := range upstreams {
+		u := &upstreams[i]
+		if p, err := approvals.Check(ctx, u); err != nil || p != nil {
+			v.unapproved[u.Key] = true
+			continue
+		}
+		resolved, err := u.Resolved(ctx)
+		if err != nil {
+			return nil, &codedError{exitUsage, err}
+		}
+		upstreams[i] = *resolved
+	}
+	return upstreams, nil
 }
 
 // login signs in, and prints the result.

@@ -19,9 +19,8 @@ var callEntry = commandInfo{
 	name: "call", operands: "NAME [KEY=VALUE... | JSON | -]", does: "call a tool",
 	about: `The types of values are those of the input schema; arrays and objects are
 written as JSON. JSON is all arguments as one object, and - reads it from
-standard input. If an argument is invalid nothing is sent. Images, audio and
-other binary results are written to files, whose paths are printed. Ctrl-C
-cancels the call.`,
+standard input. If an argument is invalid nothing is sent. Binary results are
+written to files, whose paths are printed. Ctrl-C cancels the call.`,
 	example: "call demo/time zone=Europe/Rome",
 	make:    func() command { return new(callCommand) },
 }
@@ -133,6 +132,8 @@ func (v *callCommand) show(p *serverConn, m *Main, tool mcp.Tool, result *mcp.Ca
 		return nil
 	case refusalReason(result) == host.RefusedSignIn:
 		return codedErrorf(exitSignIn, "%s signs in", m.signInCommand(keyIn(tool.Name), p.config))
+	case refusalReason(result) == host.RefusedRecord:
+		return errTool
 	case result.Meta[host.MetaRefused] != nil, p.questions.wereDeclined():
 		return &codedError{exitConsent, errTool}
 	}

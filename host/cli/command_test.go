@@ -49,6 +49,15 @@ func TestJSONIsOneVersionedObject(t *testing.T) {
 	}
 }
 
+func TestUnknownDecisionIsAUsageErrorThatListsAll(t *testing.T) {
+	t.Parallel()
+	s := up(t)
+	_, stderr, code := s.run(t.Context(), "audit", "search", "--decision", "denid")
+	if code != 2 || !strings.Contains(stderr, "did you mean denied?") || !strings.Contains(stderr, "begun, done, failed, denied") {
+		t.Errorf("got %q, %d, want the decisions", stderr, code)
+	}
+}
+
 func TestWatchPrintsOneLinePerEvent(t *testing.T) {
 	t.Parallel()
 	s := up(t)
@@ -69,7 +78,7 @@ func TestWatchPrintsOneLinePerEvent(t *testing.T) {
 	note("one")
 	out.await(t, `"event":"changed","list":"resources"}\n`)
 	words.await(t, `watching 3 resources`)
-	for deadline := time.Now().Add(patience); !strings.Contains(out.String(), "notes://new"); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); !strings.Contains(out.String(), "notes://new"); time.Sleep(50 * time.Millisecond) {
 		if note("again"); time.Now().After(deadline) {
 			t.Fatalf("got %s, want an update of the new note", out.String())
 		}
@@ -114,7 +123,7 @@ func TestInterruptedCallIsCancelled(t *testing.T) {
 	}
 	select {
 	case <-cancelled:
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		t.Error("the server was not told")
 	}
 }
@@ -134,7 +143,7 @@ func TestRefusedConnectionIsExplained(t *testing.T) {
 func TestHelpOfEachCommandFitsOneScreen(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"up", "stdio", "approve", "auth", "servers", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
+		"up", "stdio", "connect", "approve", "auth", "revoke", "audit", "servers", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
 		"completion", "version", "help",
 	} {
 		stdout, _, code := session{}.run(t.Context(), name, "--help")

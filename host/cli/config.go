@@ -189,8 +189,14 @@ func (m *Main) readConfig(path string, strict bool, ask inputFunc) (*config.Conf
 	return c, nil
 }
 
-// askInput asks the user for an input of the configuration, and remembers the answer.
+// askInput asks the user for an input of the configuration, and remembers the answer. It
+// is called before the servers are started; later only remembered answers are used.
 func (m *Main) askInput(in config.Input) (string, error) {
+	m.answering.Lock()
+	defer m.answering.Unlock()
+	if m.inputsAsked {
+		return m.rememberedLocked(in)
+	}
 	question := cmp.Or(in.Description, in.ID)
 	if len(in.Options) > 0 {
 		question += " (" + strings.Join(in.Options, ", ") + ")"
@@ -212,6 +218,13 @@ func (m *Main) askInput(in config.Input) (string, error) {
 
 // rememberedInput returns the earlier answer. A running host does not ask again.
 func (m *Main) rememberedInput(in config.Input) (string, error) {
+	m.answering.Lock()
+	defer m.answering.Unlock()
+	return m.rememberedLocked(in)
+}
+
+// rememberedLocked is rememberedInput for a caller that holds m.answering.
+func (m *Main) rememberedLocked(in config.Input) (string, error) {
 	answer, ok := m.answers[in.ID]
 	if !ok {
 		return "", errors.New("it is new; restart the host to enter it")

@@ -12,10 +12,11 @@ import (
 
 var connectEntry = commandInfo{
 	name: "connect", operands: "CLIENT", does: "add the host to the configuration of a client",
-	about: `A client that supports URLs gets that of the host. Other clients get the
-command that starts it, "fondaco stdio". The rest of the file is unchanged, and
-a copy of the old file is kept beside it. --dry-run shows the change; possible
-secrets in the file are shown as "…".`,
+	about: `The client gets the command "fondaco stdio", which joins the running host or
+starts one, so no token is needed in its file. With --url it gets a URL instead,
+for a host on another machine. The rest of the file is unchanged, and a copy of
+the old file is kept beside it. --dry-run shows the change; possible secrets in
+the file are shown as "…".`,
 	example: "connect cursor --dry-run",
 	make:    func() command { return new(connectCommand) },
 }
@@ -25,16 +26,14 @@ type connectCommand struct {
 	file   string
 	name   string
 	path   string
-	stdio  bool
 	dryRun bool
 }
 
 func (v *connectCommand) declare(f *flag.FlagSet) {
 	declareConfig(f, &v.path)
-	f.StringVar(&v.url, "url", defaultURL, "endpoint of the host, a `URL`; default "+defaultURL)
+	f.StringVar(&v.url, "url", "", "have the client connect to the host at a `URL`")
 	f.StringVar(&v.file, "file", "", "change `FILE` instead of the client's own file")
 	f.StringVar(&v.name, "name", "fondaco", "`NAME` of the host in the file; default fondaco")
-	f.BoolVar(&v.stdio, "stdio", false, "have the client start the host as a program")
 	f.BoolVar(&v.dryRun, "dry-run", false, "print the change without writing it")
 }
 
@@ -75,12 +74,18 @@ func (v *connectCommand) run(_ context.Context, m *Main, operands []string) erro
 	if copied != "" {
 		m.message("backup: %s", copied)
 	}
+	m.message("restart %s, which reads the file when it starts", client.Name)
 	return nil
 }
 
 // endpoint returns how the client will connect to the host.
 func (v *connectCommand) endpoint(c config.Client) (config.Endpoint, error) {
-	if c.SupportsURL() && !v.stdio {
+	switch {
+	case v.url != "" && v.path != "":
+		return config.Endpoint{}, usagef("found both --url and --config, want one of them")
+	case v.url != "" && !c.SupportsURL():
+		return config.Endpoint{}, usagef("%s cannot connect to a URL; without --url it gets the command \"fondaco stdio\"", c.Name)
+	case v.url != "":
 		return config.Endpoint{URL: v.url}, nil
 	}
 	program, err := os.Executable()

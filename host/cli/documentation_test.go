@@ -28,13 +28,13 @@ func TestDocumentationHasTheHelpOfEachCommand(t *testing.T) {
 	}
 	var b strings.Builder
 	overview, _, _ := session{}.run(t.Context(), "help")
+	overview, _, _ = strings.Cut(overview, "\nexit codes:")
 	names := regexp.MustCompile(`(?m)^  ([a-z]+)\b`).FindAllStringSubmatch(overview, -1)
 	if len(names) < 15 {
 		t.Fatalf("got %s, want all commands", overview)
 	}
 	for _, name := range names {
 		help, _, code := session{}.run(t.Context(), "help", name[1])
-		help, _, _ = strings.Cut(help, "\nexit codes:")
 		if code != 0 {
 			t.Errorf("%s: got exit code %d", name[1], code)
 		}
@@ -58,7 +58,7 @@ func TestDocumentationHasTheExitCodesOfHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	help, _, _ := session{}.run(t.Context(), "help", "call")
+	help, _, _ := session{}.run(t.Context(), "help")
 	_, codes, found := strings.Cut(help, "exit codes: ")
 	inHelp := regexp.MustCompile(`\b\d+\b`).FindAllString(codes, -1)
 	if !found || len(inHelp) != 11 {

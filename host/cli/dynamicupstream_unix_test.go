@@ -53,7 +53,7 @@ func (h *hostClient) awaitAll(t *testing.T) {
 	for name, c := range map[string]chan struct{}{"tools": h.tools, "prompts": h.prompts, "resources": h.resources} {
 		select {
 		case <-c:
-		case <-time.After(patience):
+		case <-time.After(maxWait):
 			t.Fatalf("the new list of %s was not announced", name)
 		}
 	}
@@ -108,8 +108,11 @@ func TestFeaturesThatAProgramAddsAreOfTheClientThatEnablesThem(t *testing.T) {
 		t.Run(as, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
-			path := filepath.Join(home, "mcp.json")
-			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"d": map[string]any{"command": program(t), "env": map[string]string{role: as}}}})
+			path := filepath.Join(home, ".config", "fondaco", "mcp.json") // the user's own, because "dynamic" is in it
+			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"d": map[string]any{"command": program(t), "env": map[string]string{role: as}, "fondaco": map[string]bool{"dynamic": true}}}})
+			if err == nil {
+				err = os.MkdirAll(filepath.Dir(path), 0o700)
+			}
 			if err == nil {
 				err = os.WriteFile(path, config, 0o600)
 			}
@@ -156,7 +159,7 @@ func TestFeaturesThatAProgramAddsAreOfTheClientThatEnablesThem(t *testing.T) {
 			if _, err := stateless.Call[string](t.Context(), "d__enable", nil); err != nil {
 				t.Fatal(err)
 			}
-			for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // the host reads the lists
+			for deadline := time.Now().Add(maxWait); ; time.Sleep(10 * time.Millisecond) { // the host reads the lists
 				if _, err = stateless.uses(t); err == nil || time.Now().After(deadline) {
 					break
 				}

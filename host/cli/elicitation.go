@@ -102,8 +102,8 @@ func (m *Main) fillForm(ctx context.Context, form *mcp.ElicitSchema) (jsontext.V
 	}
 	content := join(given)
 	if len(form.Fields) != 1 {
-		answer, err := m.ask(ctx, "Send %s? [Y/n]", cleanLine(string(content)))
-		if err != nil || strings.TrimSpace(answer) != "" && !isYes(answer) {
+		answer, err := m.askYesNo(ctx, yesNo{text: "Send " + cleanLine(string(content)) + "?", defaultYes: true})
+		if err != nil || answer != yes {
 			return nil, inputEnded(err)
 		}
 	}
@@ -263,17 +263,12 @@ func (q *elicitor) elicitURL(ctx context.Context, p *mcp.ElicitParams) (*mcp.Eli
 		m.message("there is no terminal to ask on, so the question is declined")
 		return q.decline(), nil
 	}
-	answer, err := m.ask(ctx, "Open it in a browser if you trust that host. Go on? [y/N]")
+	answer, err := m.askYesNo(ctx, yesNo{text: "Open it in a browser if you trust that host. Go on?"})
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
-	case !isYes(answer):
+	case answer != yes:
 		return q.decline(), nil
 	}
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
-}
-
-func isYes(answer string) bool {
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }

@@ -29,7 +29,7 @@ const (
 	exitInterrupted = 130 // by Ctrl-C
 )
 
-// exitCodes are the lines about exit codes at the end of the help.
+// exitCodes are the lines about exit codes at the end of the overview.
 const exitCodes = `0 done, 1 internal, 2 usage or configuration, 3 sign-in needed,
   4 unreachable, 5 tool failed, 6 consent needed, 7 policy or changed tool,
   8 timeout, 9 protocol broken, 130 interrupted`

@@ -1,3 +1,31 @@
 package cli
 
+import (
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/policy"
+)
+
 var NotifyContext = notifyContext
+
+// ServeThrough returns the handler of a host with the flags --behind-proxy.
+func ServeThrough(proxies []string, h http.Handler) (http.Handler, error) {
+	p := &httpTransport{proxies: proxies}
+	if err := p.check(&net.TCPAddr{IP: net.IPv4zero}); err != nil {
+		return nil, err
+	}
+	return p.fromProxies(h), nil
+}
+
+// SetPolicy sets the path of the managed policy of the programs that tests start. Its owner
+// is the user who runs the tests.
+func SetPolicy(path string) { policyPlace = policy.Place{Path: path, Owner: os.Getuid()} }
+
+// IntentOf describes the approval of a server for the host that shows a code for it.
+func IntentOf(s *approval.Subject) string {
+	return intentOf([]pendingApproval{{upstream: &host.Upstream{Key: s.Name}, server: &approval.Pending{Subject: s}}})
+}

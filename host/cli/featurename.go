@@ -97,11 +97,13 @@ func unknownServer(m *Main, key string, all []host.Status) error {
 // unavailableError explains why clients do not see a feature of an upstream, nil if it
 // does not exist there.
 func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error {
-	for _, w := range s.Withheld {
-		if host.WireName(s.Key, w.Tool) == wire {
-			return codedErrorf(exitPolicy, "%s/%s has changed since it was approved:\n%s\n%s approves the change",
-				s.Key, w.Tool, strings.TrimSuffix(w.Diff, "\n"), m.approveCommand(s.Key+"/"+w.Tool, p.config))
+	for _, w := range s.Waiting {
+		if (w.Kind == host.KindTool || w.Kind == host.KindPrompt) && host.WireName(s.Key, w.Name) == wire {
+			return codedErrorf(exitPolicy, "%s/%s waits for approval, because it is %s; %s shows and approves it", s.Key, w.Name, w.Change, m.approveCommand(s.Key, p.config))
 		}
+	}
+	if s.WaitingCount > 0 && wire == s.Key {
+		return codedErrorf(exitPolicy, "what the server %q lists waits for approval; %s shows and approves it", s.Key, m.approveCommand(s.Key, p.config))
 	}
 	for _, name := range s.Denied {
 		if host.WireName(s.Key, name) == wire {
@@ -119,4 +121,44 @@ func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error
 		return codedErrorf(exitUnreachable, "server %q is still starting", s.Key)
 	}
 	return nil
+}
+
+// noneReachable returns an error if the server is a host that reaches none of its
+// servers: an empty list would look like the truth.
+func (p *serverConn) noneReachable(ctx context.Context, m *Main) error {
+	if p.statuses == nil {
+		return nil
+	}
+	all, err := p.statuses(ctx)
+	if err != nil {
+		return err
+	}
+	var first error
+	for _, s := range all {
+		err := p.unavailableError(m, s, "")
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	if len(all) > 1 {
+		return codedErrorf(exitCode(first), "none of the %d servers can be used: %w", len(all), first)
+	}
+	return first
+}
+
+// nameWaiting prints why a list is empty: the servers of which definitions wait for approval.
+func (p *serverConn) nameWaiting(ctx context.Context, m *Main) {
+	if p.statuses == nil {
+		return
+	}
+	all, err := p.statuses(ctx)
+	if err != nil {
+		return // the list is printed all the same
+	}
+	for _, s := range all {
+		if s.WaitingCount > 0 {
+			m.info("what the server %q lists waits for approval; %s shows and approves it", s.Key, m.approveCommand(s.Key, p.config))
+		}
+	}
 }

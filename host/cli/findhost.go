@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,46 +25,106 @@ type foundHost struct {
 	status *control.Status
 }
 
-// hostAt returns the running host that serves a port, or nil.
-func (m *Main) hostAt(ctx context.Context, port int) *foundHost {
+// hostAt returns the running host that serves a port, or nil. It fails if the socket could
+// be that of another user.
+func (m *Main) hostAt(ctx context.Context, port int) (*foundHost, error) {
+	return hostBehind(ctx, control.Path(control.Dir(m.getenv), port))
+}
+
+// hostBehind returns the running host that listens on a socket, or nil.
+func hostBehind(ctx context.Context, socket string) (*foundHost, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	c := control.NewClient(control.Path(control.Dir(m.getenv), port))
+	c := control.NewClient(socket)
 	status, err := c.Status(ctx)
-	if err != nil {
-		return nil
+	if unsafe, ok := errors.AsType[*control.UnsafeError](err); ok {
+		return nil, unsafe
 	}
-	return &foundHost{c, status}
+	if err != nil {
+		return nil, nil
+	}
+	return &foundHost{c, status}, nil
+}
+
+// runningHosts returns the running hosts of the user, that at the default port first.
+func (m *Main) runningHosts(ctx context.Context) (found []*foundHost, err error) {
+	dir := control.Dir(m.getenv)
+	sockets, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // no host was ever started
+	}
+	if err != nil {
+		return nil, fmt.Errorf("control sockets: %w", err)
+	}
+	for _, s := range sockets {
+		port, err := strconv.Atoi(strings.TrimSuffix(s.Name(), ".sock"))
+		if err != nil {
+			continue
+		}
+		r, err := m.hostAt(ctx, port)
+		switch {
+		case err != nil:
+			return nil, err
+		case r != nil && port == defaultPort:
+			found = slices.Insert(found, 0, r)
+		case r != nil:
+			found = append(found, r)
+		}
+	}
+	return found, nil
 }
 
 // runningHost returns the running host: the one at the default port, else the only one,
 // else nil. Several others are an error.
 func (m *Main) runningHost(ctx context.Context) (*foundHost, error) {
-	if r := m.hostAt(ctx, defaultPort); r != nil {
-		return r, nil
+	if r, err := m.hostAt(ctx, defaultPort); r != nil || err != nil {
+		return r, err
 	}
-	sockets, err := os.ReadDir(control.Dir(m.getenv))
-	if err != nil {
-		return nil, nil // no host was ever started
-	}
-	var found []*foundHost
-	var urls []string
-	for _, s := range sockets {
-		port, err := strconv.Atoi(strings.TrimSuffix(s.Name(), filepath.Ext(s.Name())))
-		if err != nil {
-			continue
-		}
-		if r := m.hostAt(ctx, port); r != nil {
-			found, urls = append(found, r), append(urls, r.status.Endpoint)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, nil
-	case 1:
+	found, err := m.runningHosts(ctx)
+	switch {
+	case err != nil || len(found) == 0:
+		return nil, err
+	case len(found) == 1:
 		return found[0], nil
 	}
+	var urls []string
+	for _, r := range found {
+		urls = append(urls, r.status.Endpoint)
+	}
 	return nil, usagef("%d hosts are running; want --url with one of %s", len(found), strings.Join(urls, ", "))
+}
+
+// configOfRunningHost returns the file given by --config to the running host, or nothing.
+func (m *Main) configOfRunningHost(ctx context.Context) string {
+	if r, err := m.runningHost(ctx); err == nil && r != nil {
+		return r.status.Config
+	}
+	return ""
+}
+
+// hostOf returns a running host of the same configuration, or nil.
+func (m *Main) hostOf(ctx context.Context, h *hostProcess) (*foundHost, error) {
+	found, err := m.runningHosts(ctx)
+	i := slices.IndexFunc(found, func(r *foundHost) bool {
+		return r.status.Demonstration == (h.path == "") && samePath(r.status.ConfigPath, h.identifyingPath())
+	})
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	return found[i], nil
+}
+
+// samePath reports whether two paths name the same file.
+func samePath(a, b string) bool {
+	if a == b {
+		return a != ""
+	}
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // connectTo sets the connection to the host.
@@ -80,17 +142,39 @@ func (r *foundHost) connectTo(p *serverConn, o *mcpclient.Options) mcpclient.Tar
 
 // remoteTarget is a server at a URL. A host of this user is reached by its control
 // socket, which authenticates the user.
-func (m *Main) remoteTarget(ctx context.Context, url string, p *serverConn, o *mcpclient.Options) mcpclient.Target {
-	var port int
-	rest, local := strings.CutPrefix(url, "http://127.0.0.1:")
-	if _, err := fmt.Sscanf(rest, "%d/mcp", &port); local && err == nil {
-		if r := m.hostAt(ctx, port); r != nil && r.status.Endpoint == url {
-			return r.connectTo(p, o)
-		}
+func (m *Main) remoteTarget(ctx context.Context, url string, p *serverConn, o *mcpclient.Options) (mcpclient.Target, error) {
+	switch r, err := m.ownHost(ctx, url); {
+	case err != nil:
+		return nil, err
+	case r != nil:
+		return r.connectTo(p, o), nil
 	}
 	target := mcpclient.URL(url)
+	if err := m.checkDirect(target); err != nil {
+		return nil, err
+	}
 	if w, err := m.tokenStore(); err == nil { // without a directory there are no tokens
 		o.HTTP.Auth = w.Authorizer(&host.Upstream{Target: target})
 	}
-	return target
+	return target, nil
+}
+
+// ownHost returns the running host of the user whose endpoint is a URL, or nil.
+func (m *Main) ownHost(ctx context.Context, url string) (*foundHost, error) {
+	var port int
+	rest, local := strings.CutPrefix(url, "http://127.0.0.1:")
+	if _, err := fmt.Sscanf(rest, "%d/mcp", &port); !local || err != nil {
+		return nil, nil
+	}
+	r, err := m.hostAt(ctx, port)
+	if err != nil || r == nil || r.status.Endpoint != url {
+		return nil, err
+	}
+	return r, nil
+}
+
+// isOwnHost reports whether a URL is the endpoint of a running host of the user.
+func (m *Main) isOwnHost(ctx context.Context, url string) bool {
+	r, err := m.ownHost(ctx, url)
+	return err == nil && r != nil
 }

@@ -39,7 +39,7 @@ func (m *Main) overview(w io.Writer) {
 	for _, e := range append(commands, helpEntry) {
 		fmt.Fprintf(w, "  %-11s %s\n", e.name, e.does)
 	}
-	fmt.Fprintf(w, "\n%s COMMAND --help shows flags and an example.\n", m.program())
+	fmt.Fprintf(w, "\n%s COMMAND --help shows flags and an example.\n\nexit codes: %s\n", m.program(), exitCodes)
 }
 
 // help prints the help of one command.
@@ -59,7 +59,7 @@ func (m *Main) help(w io.Writer, e *commandInfo) {
 		fmt.Fprintf(w, "%s  %-19s %s\n", heading, strings.TrimSpace(dashed(f.Name)+" "+value), usage)
 		heading = ""
 	})
-	fmt.Fprintf(w, "\nexample:\n  %s %s\n\nexit codes: %s\n", m.program(), e.example, exitCodes)
+	fmt.Fprintf(w, "example:\n  %s %s\n", m.program(), e.example)
 }
 
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

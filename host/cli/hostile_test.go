@@ -6,16 +6,15 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
-	"github.com/fondaco/fondaco/host/cli"
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/internal/hostiletext"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // evil is what a hostile server says wherever it can: all cases, in JSON.
-var evil = strings.ToValidUTF8(strings.Join(cli.Hostile, " "), "?")
+var evil = strings.ToValidUTF8(strings.Join(hostiletext.Texts(), " "), "?")
 
 func newEvilServer() *mcpserver.Server {
 	srv := mcpserver.New(evil, "1", &mcpserver.Options{Logger: quiet})
@@ -87,8 +86,8 @@ func TestTextsOfPeersAreEscapedForTheTerminal(t *testing.T) {
 				t.Parallel()
 				stdout, stderr, _ := s.run(t.Context(), args...)
 				for name, text := range map[string]string{"output": stdout, "error": stderr} {
-					if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }); i >= 0 {
-						t.Errorf("got standard %s %q, want printable characters only", name, text)
+					if i := hostiletext.Unshown(text, "\n\t"); i >= 0 {
+						t.Errorf("got standard %s with %q, want printable characters only", name, text[i:min(len(text), i+40)])
 					}
 				}
 				if stdout+stderr == "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -14,12 +13,15 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval"
 	"github.com/fondaco/fondaco/host/audit"
 	"github.com/fondaco/fondaco/host/config"
-	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/engine"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/policy"
 	"github.com/fondaco/fondaco/host/signin"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -31,39 +33,91 @@ type hostProcess struct {
 	calls  bool   // a line is printed for each call
 	strict bool   // an error in the configuration is fatal
 	only   string // the key of the only upstream to start; empty for all
+	// startsNothing is set for commands that only look at the servers, so that their inputs
+	// are not needed.
+	startsNothing bool
+	// forgets is set for commands whose approvals hold for themselves alone.
+	forgets bool
+	keys    []mcpserver.Key // that other hosts have, too; may be empty
+	engine  *engine.Engine  // of sessions and their events; nil for memory
 
 	path          string      // of the configuration in use; empty for the demonstration
 	configVersion fileVersion // of the file when it was last read
-	approvals     *consent.Store
+	approvals     *approval.Store
+	state         stateStore
+	definitions   *definition.Store
 	audit         *audit.Log
 	tokens        *signin.TokenStore // nil for the demonstration
+	questions     *userQuestions     // nil for the demonstration
 	gateway       *gateway.Gateway
+	revoked       *revocations // nil without a directory for state, and in a host for one command
+
+	reloading sync.Mutex // held while the upstreams of the gateway are replaced
 
 	mu        sync.Mutex
-	upstreams []host.Upstream // guarded by mu
+	upstreams []host.Upstream           // guarded by mu
+	policy    *policy.Policy            // guarded by mu; nil without a managed policy
+	allDenied bool                      // guarded by mu: the managed policy denies every server of the configuration
+	admitted  map[string]*host.Upstream // guarded by mu: as they were started last, by key
 }
 
 func (h *hostProcess) declare(f *flag.FlagSet) {
-	f.StringVar(&h.config, "config", "", "run the servers of `FILE`")
+	f.StringVar(&h.config, "config", "", "run the servers of `FILE`; else fondaco/mcp.json, or a demo")
 	f.BoolVar(&h.strict, "strict", false, "run nothing if the configuration has an error")
-	f.BoolVar(&h.yes, "yes", false, "approve every program of the configuration as it is")
+	f.BoolVar(&h.yes, "yes", false, "approve every server of the configuration as it is")
 	f.BoolVar(&h.calls, "calls", false, "print a line for each call")
 }
 
 // open reads the configuration and creates the gateway. Nothing is started yet.
 func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(host.Status)) error {
 	h.findConfig(m)
-	o := &gateway.Options{OnStatus: onStatus, HTTP: web, Logger: m.logger()}
+	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, Logger: m.logger()}
+	if err := h.useEngine(o); err != nil {
+		return err
+	}
 	if h.path == "" {
 		m.reportClientConfigs()
-		h.upstreams = []host.Upstream{m.demonstration()}
+		demonstration := m.demonstration()
+		if err := m.checkDemonstration(&demonstration); err != nil {
+			return err
+		}
+		h.upstreams = []host.Upstream{demonstration}
 	} else if err := h.openStores(o); err != nil {
 		return err
 	}
+	h.checkYes()
 	o.OnDecision = h.recordDecision
 	h.gateway = gateway.New(h.upstreams, o)
 	m.onClose(h.gateway.Close)
 	return nil
+}
+
+// checkYes ignores --yes while another host shows questions to the user: a command must not
+// approve then what the user has not seen.
+func (h *hostProcess) checkYes() {
+	if !h.yes || h.questions == nil {
+		return
+	}
+	showing, err := h.questions.watchers.List(context.Background())
+	switch {
+	case err != nil:
+		h.main.message("--yes has no effect: %s", clean(err.Error()))
+	case len(showing) > 0:
+		h.main.message("--yes has no effect, because the host with process ID %d can ask you; %s approve asks for the code that it shows", showing[0].PID, h.main.program())
+	default:
+		return
+	}
+	h.yes = false
+}
+
+// approvesAll reports whether --yes has an effect now. It has none while another host shows
+// questions to the user, also one that was started later.
+func (h *hostProcess) approvesAll(ctx context.Context) bool {
+	if !h.yes || h.questions == nil || h.questions.shows() {
+		return h.yes
+	}
+	showing, err := h.questions.watchers.List(ctx)
+	return err == nil && len(showing) == 0
 }
 
 // findConfig sets the path of the configuration.
@@ -72,42 +126,88 @@ func (h *hostProcess) findConfig(m *Main) {
 		h.config = path // absolute, because other processes use it
 	}
 	h.main, h.path = m, h.config
+	h.policy, h.admitted = m.policy, make(map[string]*host.Upstream)
 	if h.path == "" {
 		h.path = config.Find(m.getenv)
 	}
 }
 
-// openForApproval is open for a command that starts nothing.
+// openForApproval is open for a command that starts nothing, or starts servers for itself alone.
 func (h *hostProcess) openForApproval(m *Main) error {
 	if h.findConfig(m); h.path == "" {
 		return usagef("there is no configuration; --config names one")
 	}
+	h.startsNothing = !h.forgets
 	return h.openStores(new(gateway.Options))
 }
 
 // openStores reads the configuration, and opens approvals, audit log and token store.
 func (h *hostProcess) openStores(o *gateway.Options) (err error) {
 	h.configVersion = fileVersionOf(h.path) // before the file is read, so that no change is missed
-	if h.upstreams, err = h.load(h.strict, h.main.inputFunc()); err != nil {
+	ask := h.main.inputFunc()
+	if h.startsNothing {
+		ask = placeholder
+	}
+	if h.upstreams, err = h.load(h.strict, ask); err != nil {
 		return &codedError{exitUsage, err}
 	}
-	state, err := stateDir(h.main.getenv)
-	if err != nil {
+	if h.allDenied {
+		return codedErrorf(exitPolicy, "%s: each of its servers is %w", h.path, policy.ErrDenied)
+	}
+	if h.state, err = h.main.userState(); err != nil {
 		return err
 	}
-	if h.approvals, err = consent.Open(filepath.Join(state, "approvals")); err != nil {
+	var approved mcp.Store = h.state
+	if h.forgets {
+		approved = new(mcpserver.MemoryStore)
+	}
+	if h.approvals, err = h.main.newApprovals(approved, h.recordCarryOver); err != nil {
 		return err
 	}
-	if h.audit, err = audit.Open(filepath.Join(state, "audit.jsonl"), nil); err != nil {
+	h.definitions = definition.New(approved, &definition.Options{Secrets: h.secrets})
+	var settings host.AuditSettings
+	if h.audit, settings, err = h.main.openAudit(); err != nil {
 		return err
 	}
-	h.main.onClose(func() { _ = h.audit.Close() })
-	h.audit.Hide(secretsOf(h.upstreams))
+	o.RecordFirst = settings.First
+	h.audit.Hide(h.main.secrets.configure(h.upstreams))
 	if h.tokens, err = h.main.tokenStore(); err != nil {
 		return err
 	}
-	o.Admit, o.FilterTools, o.Auth = h.admit, h.approvals.FilterTools, h.tokens.Authorizer
+	if h.questions, err = h.main.openQuestions(h.recordDecision); err != nil {
+		return err
+	}
+	o.Admit, o.FilterDefinitions, o.Auth = h.admit, h.filterDefinitions, h.tokens.Authorizer
+	o.Consent, o.ClientMayConsent = h.questions.calls.Consent, h.questions.clientMayConsent
 	return nil
+}
+
+// startQuestions shows questions to the user until stop is called. Commands reach the host at
+// the socket, which may be empty.
+func (h *hostProcess) startQuestions(ctx context.Context, socket string) (stop func()) {
+	if h.questions == nil {
+		return func() {}
+	}
+	return h.questions.start(ctx, socket)
+}
+
+// askForApprovals makes the terminal ask from now on for the approvals that are needed.
+func (h *hostProcess) askForApprovals() {
+	if h.questions != nil && h.questions.approvals != nil {
+		h.questions.approvals.ready.Store(true)
+	}
+}
+
+// asksHere reports whether the user is asked on the terminal of this process for the definitions
+// that wait.
+func (h *hostProcess) asksHere() bool {
+	if h.questions == nil || !h.main.Interactive {
+		return false
+	}
+	if h.questions.approvals != nil {
+		return h.questions.terminal.Load()
+	}
+	return !h.yes
 }
 
 // load reads the configuration file.
@@ -116,7 +216,23 @@ func (h *hostProcess) load(strict bool, ask inputFunc) ([]host.Upstream, error) 
 	if err != nil {
 		return nil, err
 	}
-	return h.selected(c.Upstreams), nil
+	return h.selected(h.underPolicy(c.Upstreams)), nil
+}
+
+// configured returns the upstreams of the configuration as it was read last.
+func (h *hostProcess) configured() []host.Upstream {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.upstreams
+}
+
+// underPolicy returns the upstreams that the managed policy allows now.
+func (h *hostProcess) underPolicy(all []host.Upstream) []host.Upstream {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	allowed := h.main.applyPolicy(h.policy, all, func(key string) *host.Upstream { return h.admitted[key] })
+	h.allDenied = len(allowed) == 0 && len(all) > 0
+	return allowed
 }
 
 // selected returns the upstream with the key of only, or all if there is none, so that
@@ -134,12 +250,20 @@ func (h *hostProcess) reload() error {
 	if h.path == "" {
 		return errors.New("the demonstration has no configuration")
 	}
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	if err := h.reloadPolicy(); err != nil {
+		h.main.message("%s\n  all servers are stopped", clean(err.Error()))
+		h.gateway.Reload(nil)
+		return err
+	}
 	upstreams, err := h.load(true, h.main.rememberedInput)
 	if err != nil {
 		h.main.message("configuration: %s\n  the running servers are unchanged", clean(err.Error()))
+		h.gateway.Reload(h.underPolicy(h.configured()))
 		return err
 	}
-	h.audit.Hide(secretsOf(upstreams))
+	h.audit.Hide(h.main.secrets.configure(upstreams))
 	h.mu.Lock()
 	h.upstreams = upstreams
 	h.mu.Unlock()
@@ -148,67 +272,69 @@ func (h *hostProcess) reload() error {
 	return nil
 }
 
-// admit returns the target of an upstream if its program is approved.
-func (h *hostProcess) admit(u *host.Upstream) (mcpclient.Target, error) {
-	target, err := h.approvals.Admit(u)
-	if !h.yes || !errors.Is(err, host.ErrNeedsApproval) {
-		return target, err
+// admit returns an upstream as it is started or connected to, if it is approved. From then on
+// the values of its references are in no log.
+func (h *hostProcess) admit(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
+	if err := h.currentPolicy().Check(u); err != nil {
+		return nil, err
 	}
-	p, _, err := h.approvals.ProgramOf(u)
-	if err == nil {
-		err = h.approve(u, p, "by --yes")
+	admitted, err := h.admitApproved(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	h.audit.Hide(h.main.secrets.resolve(admitted))
+	if err := h.currentPolicy().Check(admitted); err != nil { // its references are known now
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.admitted[u.Key] = admitted
+	return admitted, nil
+}
+
+// admitApproved is admit without the managed policy. With --yes it approves what it is.
+func (h *hostProcess) admitApproved(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
+	if err := definition.CheckLock(u); err != nil {
+		return nil, err
+	}
+	admitted, err := h.approvals.Admit(ctx, u)
+	if !errors.Is(err, host.ErrNeedsApproval) || !h.approvesAll(ctx) {
+		return admitted, err
+	}
+	p, err := h.approvals.Check(ctx, u)
+	if err == nil && p != nil {
+		err = h.approveServer(ctx, p, "by --yes")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return h.approvals.Admit(u)
+	return h.approvals.Admit(ctx, u)
 }
 
-// approve stores and records an approval.
-func (h *hostProcess) approve(u *host.Upstream, p consent.Program, by string) error {
-	err := h.approvals.Approve(u, p)
-	if err == nil {
-		h.recordDecision(host.Decision{
-			Time: time.Now(), Upstream: u.Key, Action: host.ActionApprove, Name: p.File, Outcome: host.OutcomeDone, Reason: by,
-		})
-	}
-	return err
-}
-
-// recordDecision writes a decision to the audit log. It prints withheld tools and, with
-// --calls, calls.
-func (h *hostProcess) recordDecision(d host.Decision) {
+// recordDecision writes a decision to the audit log. It prints withheld definitions and
+// findings and, with --calls, calls.
+func (h *hostProcess) recordDecision(d host.Decision) error {
 	if h.audit != nil {
 		if err := h.audit.Write(d); err != nil {
-			h.main.logger().Error("audit log: cannot write a decision", "error", err)
+			return err
 		}
 	}
-	if d.Action == host.ActionOffer && d.Outcome == host.OutcomeWithheld {
-		name := d.Upstream + "/" + cleanLine(d.Name)
-		h.main.message("  changed    %s is withheld: %s; %s", name, cleanLine(d.Reason), h.main.approveCommand(name, h.config))
+	switch {
+	case d.Action != host.ActionOffer:
+	case d.Outcome == host.OutcomeWithheld && h.asksHere():
+	case d.Outcome == host.OutcomeWithheld:
+		h.main.messageOfPeer("  waiting    %s: %s; %s", d.Upstream, cleanLine(d.Reason), h.main.approveCommand(d.Upstream, h.config))
+	default:
+		h.main.messageOfPeer("  warning    %s: %s", d.Upstream, cleanLine(d.Reason))
 	}
-	if h.calls && d.Principal != "" {
-		h.main.message("  %-8s   %s/%s   %s   %d ms", d.Action, d.Upstream, cleanLine(d.Name), d.Outcome, d.Duration.Milliseconds())
+	if h.calls && d.Principal != "" && d.Outcome != host.OutcomeBegun {
+		h.main.messageOfPeer("  %-8s   %s/%s   %s   %d ms", d.Action, d.Upstream, cleanLine(d.Name), d.Outcome, d.Duration.Milliseconds())
 	}
+	return nil
 }
 
-// secretsOf returns the secrets in the configuration of upstreams.
-func secretsOf(upstreams []host.Upstream) (secrets []string) {
-	for _, u := range upstreams {
-		for _, values := range u.Header {
-			secrets = append(secrets, values...)
-		}
-		if secret := u.SignIn.ClientSecret; secret != "" {
-			secrets = append(secrets, secret.Reveal())
-		}
-		if t, ok := u.Target.(*mcpclient.CommandTarget); ok {
-			for _, value := range t.Env {
-				secrets = append(secrets, value)
-			}
-		}
-	}
-	return secrets
-}
+// secrets returns the secrets in the configuration and those of references that were expanded.
+func (h *hostProcess) secrets() []string { return h.main.secrets.all() }
 
 // startUpstreams starts the upstreams, and calls started when each of them is ready or has
 // failed, at the latest after the start timeout. The function that it returns waits for
@@ -257,7 +383,9 @@ func (h *hostProcess) watchFiles(ctx context.Context, reload <-chan os.Signal) {
 	if h.path == "" {
 		return
 	}
-	configured, approved, signedIn := h.configVersion, h.approvals.ModTime(), h.tokens.ModTime()
+	configured, approved, signedIn := h.configVersion, h.state.Version(approval.Section), h.tokens.Version()
+	defined := h.state.Version(definition.Section)
+	managed := h.main.policyVersion
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for {
@@ -272,11 +400,20 @@ func (h *hostProcess) watchFiles(ctx context.Context, reload <-chan os.Signal) {
 				configured = now
 				_ = h.reload()
 			}
-			if now := h.approvals.ModTime(); now != approved {
+			if now := fileVersionOf(policyPlace.String()); now != managed {
+				managed = now
+				_ = h.reload()
+			}
+			if now := h.state.Version(approval.Section); now != approved {
 				approved = now
+				h.stopRevoked(ctx)
 				h.retryBlocked()
 			}
-			if now := h.tokens.ModTime(); now != signedIn {
+			if now := h.state.Version(definition.Section); now != defined {
+				defined = now
+				h.retryBlocked()
+			}
+			if now := h.tokens.Version(); now != signedIn {
 				signedIn = now
 				h.retryBlocked()
 			}
@@ -287,21 +424,8 @@ func (h *hostProcess) watchFiles(ctx context.Context, reload <-chan os.Signal) {
 // retryBlocked retries the upstreams that need an approval or a sign-in.
 func (h *hostProcess) retryBlocked() {
 	for _, s := range h.gateway.Status() {
-		if s.State == host.NeedsApproval || s.State == host.NeedsSignIn || len(s.Withheld) > 0 {
+		if s.State == host.NeedsApproval || s.State == host.NeedsSignIn || s.WaitingCount > 0 {
 			h.gateway.Retry(s.Key)
 		}
 	}
-}
-
-// stateDir returns the directory for state of the user: that of the XDG Base Directory
-// Specification, or of Windows.
-func stateDir(env config.Env) (string, error) {
-	for _, place := range []struct{ variable, below string }{
-		{"XDG_STATE_HOME", ""}, {"LOCALAPPDATA", ""}, {"HOME", filepath.Join(".local", "state")}, {"USERPROFILE", filepath.Join(".local", "state")},
-	} {
-		if dir, _ := env(place.variable); filepath.IsAbs(dir) {
-			return filepath.Join(dir, place.below, "fondaco"), nil
-		}
-	}
-	return "", fmt.Errorf("no directory for approvals: set $HOME or $XDG_STATE_HOME")
 }

@@ -99,7 +99,7 @@ func TestProgramIsShownInFullAndStartedOnConsent(t *testing.T) {
 				t.Errorf("got %+v, want it %s", s, want)
 			}
 			for _, shown := range []string{
-				`The server "good" is a program`, "\n  " + program(t) + " 'a b'\n", "file       " + program(t),
+				`The server "good" is a program`, "\n  " + program(t) + " 'a b'\n", "program    " + program(t),
 				"with       API_KEY\n", "with       " + role + "\n", "[y/N]",
 			} {
 				if !strings.Contains(words.String(), shown) {
@@ -187,7 +187,7 @@ func TestEachCallIsPrintedWhenAskedForAndRecordedInAnyCase(t *testing.T) {
 				t.Errorf("got %s, want the line printed: %v", words.String(), asked)
 			}
 			record, err := os.ReadFile(filepath.Join(home, ".local", "state", "fondaco", "audit.jsonl"))
-			if err != nil || !strings.Contains(string(record), `"upstream":"good","action":"call","name":"pid","outcome":"done"`) || !strings.Contains(string(record), `"action":"start","outcome":"done"`) ||
+			if err != nil || !regexp.MustCompile(`"client":"fondaco-cli [^"]+","upstream":"good","action":"call","name":"pid","arguments":"[0-9a-f]{32}","outcome":"done"`).Match(record) || !strings.Contains(string(record), `"action":"start","outcome":"done"`) ||
 				!strings.Contains(string(record), `"outcome":"done","reason":"by --yes"`) {
 				t.Errorf("got %s, %v, want the approval, the start and the call", record, err)
 			}
@@ -226,30 +226,41 @@ func TestTrustInOtherConfigurationsIsIgnored(t *testing.T) {
 	}
 }
 
-func TestChangedToolIsWithheldAndReported(t *testing.T) {
+func TestChangedToolWaitsUntilItIsApproved(t *testing.T) {
 	t.Parallel()
 	words, home, end := begin(t, "", "--yes")
 	words.await(t, upstreamsStarted)
 	end()
 	// The same server comes with another definition, as if it had been updated.
-	approvals, err := filepath.Glob(filepath.Join(home, ".local", "state", "fondaco", "approvals", "good-*.json"))
-	if err != nil || len(approvals) != 1 {
-		t.Fatalf("got %v, %v, want one file", approvals, err)
-	}
-	text, err := os.ReadFile(approvals[0])
+	path := filepath.Join(home, "mcp.json")
+	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.ReplaceAll(string(text), "Tell the number of the process", "Tell something else")
-	if err := os.WriteFile(approvals[0], []byte(changed), 0o600); err != nil || changed == string(text) {
-		t.Fatal(err, changed)
+	changed := strings.Replace(string(content), `"env": {`, fmt.Sprintf(`"env": {%q: "Tell something else", `, descriptionVariable), 1)
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	p := start(t, home, program(t)+" up --addr 127.0.0.1:0 --config mcp.json")
-	p.stderr.await(t, `changed    good/pid is withheld: the definition has changed since it was approved; .* approve good/pid`)
+	p := start(t, home, program(t)+" up --addr 127.0.0.1:0 --yes --config mcp.json")
+	p.stderr.await(t, `waiting    good: changed tool "pid"; .* approve good`)
 	url := "http://" + p.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
 	call := start(t, home, program(t)+" call good/pid --url "+url)
-	if code := call.end(t); code != 7 || !strings.Contains(call.stderr.String(), "has changed since it was approved") {
+	if code := call.end(t); code != 7 || !strings.Contains(call.stderr.String(), "waits for approval, because it is changed") {
 		t.Errorf("got %d, %s, want the change", code, call.stderr.String())
+	}
+	approve := start(t, home, program(t)+" approve good --yes --config mcp.json")
+	if code := approve.end(t); code != 0 {
+		t.Errorf("got %d, want it approved", code)
+	}
+	for _, want := range []string{`-  "description": "Tell the number of the process"`, `+  "description": "Tell something else"`} {
+		if !strings.Contains(approve.stderr.String(), want) {
+			t.Errorf("got %s, want %s", approve.stderr.String(), want)
+		}
+	}
+	for deadline := time.Now().Add(maxWait); start(t, home, program(t)+" call good/pid --url "+url).end(t) != 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the tool is still unknown, want it called after its approval")
+		}
 	}
 	p.signal(t, syscall.SIGTERM)
 }

@@ -25,6 +25,7 @@ type httpAuth struct {
 	scopes   list
 	tokens   string
 	noAuth   bool // other machines are served without authentication
+	guard    bool // clients on this machine have to authenticate, too
 
 	file *tokenfile.File
 }
@@ -34,23 +35,33 @@ func (g *httpAuth) declare(f *flag.FlagSet) {
 	f.StringVar(&g.tokens, "auth-tokens", "", "require tokens of `FILE`, lines of NAME:TOKEN")
 	f.StringVar(&g.resource, "resource", "", "audience of tokens, the `URL` of the host; default by --addr")
 	f.Var(&g.scopes, "scope", "`SCOPE` that a token needs; may be repeated")
+	f.BoolVar(&g.guard, "protect", false, "require a token on this machine, too; one is created")
 	f.BoolVar(&g.noAuth, "insecure-no-auth", false, "serve other machines without authentication")
 }
 
 // required reports whether clients must authenticate.
 func (g *httpAuth) required() bool { return g.issuer != "" || g.tokens != "" }
 
+// ensureTokens creates a token if --protect is given and nothing says who may use the host.
+func (g *httpAuth) ensureTokens(m *Main) (err error) {
+	if !g.guard || g.required() || g.noAuth {
+		return nil
+	}
+	g.tokens, err = m.ownTokenFile()
+	return err
+}
+
 // check reports flags that exclude each other, and reads the token file.
 func (g *httpAuth) check(addr *net.TCPAddr) (err error) {
 	switch {
-	case g.noAuth && g.required():
-		return usagef("found --insecure-no-auth with --auth or --auth-tokens, want one of them")
+	case g.noAuth && (g.required() || g.guard):
+		return usagef("found --insecure-no-auth with --auth, --auth-tokens or --protect, want one of them")
 	case !g.required() && (g.resource != "" || len(g.scopes) > 0):
 		return usagef("--resource and --scope need --auth ISSUER")
 	case g.issuer == "" && len(g.scopes) > 0:
 		return usagef("--scope: tokens of a file have no scopes, want --auth ISSUER")
 	case !addr.IP.IsLoopback() && !g.noAuth && !g.required():
-		return usagef("--addr %s: other machines could use the host without authentication; want a loopback address such as %s, --auth ISSUER, --auth-tokens FILE, or --insecure-no-auth", addr, defaultAddr)
+		return usagef("--addr %s: other machines could use the host without authentication; want a loopback address such as %s, --auth ISSUER, --auth-tokens FILE, --protect, or --insecure-no-auth", addr, defaultAddr)
 	case !addr.IP.IsLoopback() && g.issuer != "" && g.resource == "":
 		return usagef("--auth on an address that other machines can reach: want --resource with the https URL of the host")
 	}
@@ -93,6 +104,9 @@ func (g *httpAuth) protect(base string, log *slog.Logger) (r *mcpauth.Resource, 
 	if g.issuer != "" {
 		opts = append(opts, mcpauth.Issuer(g.issuer))
 	}
+	if named := g.options(); named != nil { // tokens of a file are for another audience
+		opts = append(opts, mcpauth.AllowedHosts(named.AllowedHosts...))
+	}
 	if g.file != nil {
 		opts = append(opts, mcpauth.VerifyWith(func(_ context.Context, token string) (*mcpauth.Token, error) {
 			return g.holder(identifier, token)
@@ -127,10 +141,10 @@ func (g *httpAuth) holder(identifier, token string) (*mcpauth.Token, error) {
 
 // serve registers the protected MCP endpoints, and the metadata that tells clients where
 // to get tokens.
-func (g *httpAuth) serve(mux *http.ServeMux, r *mcpauth.Resource, endpoints map[string]http.Handler) {
+func (g *httpAuth) serve(mux *http.ServeMux, r *mcpauth.Resource, revoked *revocations, endpoints map[string]http.Handler) {
 	for path, h := range endpoints {
 		if r != nil {
-			h = r.Protect(h)
+			h = revoked.protect(h, r.Protect)
 		}
 		mux.Handle(path, h)
 	}

@@ -206,6 +206,28 @@ func TestSessionsOfOtherPrincipalsDoNotExist(t *testing.T) {
 	}
 }
 
+// A proxy on the same machine passes the public name on, and connects to a loopback address.
+func TestHostWithATokenFileIsReachedByItsPublicName(t *testing.T) {
+	t.Parallel()
+	url, _, _ := guarded(t, `{"mcpServers": {}}`, "--auth-tokens", tokenFile(t), "--resource", "https://mcp.example.com")
+	for name, want := range map[string]int{"mcp.example.com": http.StatusBadRequest, "other.example.com": http.StatusForbidden} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = name
+		r.Header.Set("Authorization", "Bearer "+canaryA)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: got %s, want %d", name, answer.Status, want)
+		}
+	}
+}
+
 func TestProtectedHostRefusesOtherClients(t *testing.T) {
 	t.Parallel()
 	auth := newAuthority(t)
@@ -226,7 +248,7 @@ func TestProtectedHostRefusesOtherClients(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]int{
-		"/mcp": 401, "/sse": 401, "/": 404, "/readyz": 200, "/.well-known/oauth-protected-resource": 200, "/debug/pprof/": 404,
+		"/mcp": 401, "/sse": 401, "/": 404, "/readyz": 200, "/healthz": 200, "/.well-known/oauth-protected-resource": 200, "/debug/pprof/": 404,
 	} {
 		resp, err := http.Get(base + path)
 		if err != nil {
@@ -256,16 +278,16 @@ func TestContradictoryAuthenticationFlagsAreRefused(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--addr 0.0.0.0:0": "without authentication",
 		"--addr [::]:0":    "without authentication",
-		"--addr 0.0.0.0:0 --auth https://id.example.com":                          "want --resource",
-		"--addr 0.0.0.0:0 --auth https://id.example.com --resource http://a.test": "want https",
-		"--auth http://id.example.com":                                            `--auth "http://id.example.com": URL of scheme "http"`,
-		"--auth https://id.example.com --resource :bad":                           `--resource ":bad": URL: want`,
-		"--auth https://id.example.com --insecure-no-auth":                        "want one of them",
-		"--resource https://a.test":                                               "need --auth",
-		"--auth-tokens " + tokens + " --scope x":                                  "no scopes",
-		"--auth-tokens " + readable:                                               "chmod 600",
-		"--auth-tokens /nowhere/tokens":                                           "no such file",
-		"--auth https://id.example.com --scope a\"b":                              `--scope "a\"b": want`,
+		"--addr 0.0.0.0:0 --auth https://id.example.com":                                                  "want --resource",
+		"--addr 0.0.0.0:0 --behind-proxy 10.0.0.1 --auth https://id.example.com --resource http://a.test": "want https",
+		"--auth http://id.example.com":                                                                    `--auth "http://id.example.com": URL of scheme "http"`,
+		"--auth https://id.example.com --resource :bad":                                                   `--resource ":bad": URL: want`,
+		"--auth https://id.example.com --insecure-no-auth":                                                "want one of them",
+		"--resource https://a.test":                                                                       "need --auth",
+		"--auth-tokens " + tokens + " --scope x":                                                          "no scopes",
+		"--auth-tokens " + readable:                                                                       "chmod 600",
+		"--auth-tokens /nowhere/tokens":                                                                   "no such file",
+		"--auth https://id.example.com --scope a\"b":                                                      `--scope "a\"b": want`,
 	} {
 		_, stderr, code := session{env: []string{"HOME=" + t.TempDir()}}.run(t.Context(), append([]string{"up", "--addr", "127.0.0.1:0"}, splitWords(flags)...)...)
 		if code != 2 || !strings.Contains(stderr, want) || strings.Contains(stderr, "LISTEN") || strings.Contains(stderr, "CANARY") {

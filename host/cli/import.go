@@ -47,6 +47,13 @@ func (v *importCommand) run(_ context.Context, m *Main, operands []string) error
 	if err != nil {
 		return err
 	}
+	found = slices.DeleteFunc(found, func(f foundServer) bool {
+		err := m.checkPolicy(f.server.Upstream())
+		if err != nil {
+			m.message("left out: %s of %s: %s", f.server.Name, f.client, cleanLine(err.Error()))
+		}
+		return err != nil
+	})
 	servers := make([]*config.Server, len(found))
 	for i, f := range found {
 		servers[i] = f.server

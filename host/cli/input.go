@@ -3,34 +3,87 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 )
 
-// readLine returns the next line of standard input, and io.EOF at its end. If ctx ends
-// first the line is lost, and a goroutine waits for it until the process ends, because
-// such a read cannot be cancelled.
+// lineInput reads lines of standard input. A read cannot be cancelled: one that nobody waits
+// for any more goes on, and the next who waits gets its line, which may have been typed for
+// another question.
+type lineInput struct {
+	mu        sync.Mutex
+	pending   chan inputLine // guarded by mu: nil if no read is under way
+	abandoned bool           // guarded by mu: nobody waits for the pending line any more, or did not for some time
+}
+
+// isAbandoned reports whether the next line may have been typed for a question that has ended.
+func (in *lineInput) isAbandoned() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.abandoned
+}
+
+type inputLine struct {
+	text string
+	err  error
+}
+
+// readLine returns the next line of standard input, and io.EOF at its end. One goroutine at a
+// time may call it.
 func (m *Main) readLine(ctx context.Context) (string, error) {
-	type answer struct {
-		line string
-		err  error
+	in := &m.lines
+	in.mu.Lock()
+	if in.pending == nil {
+		pending := make(chan inputLine, 1)
+		in.pending = pending
+		go func() {
+			text, err := readLine(m.Stdin)
+			pending <- inputLine{text, err}
+		}()
 	}
-	answered := make(chan answer, 1)
-	go func() {
-		line, err := readLine(m.Stdin)
-		answered <- answer{line, err}
-	}()
+	pending := in.pending
+	in.mu.Unlock()
 	select {
-	case a := <-answered:
-		return a.line, a.err
+	case line := <-pending:
+		in.mu.Lock()
+		in.pending, in.abandoned = nil, false
+		in.mu.Unlock()
+		return line.text, line.err
 	case <-ctx.Done():
+		in.mu.Lock()
+		in.abandoned = true
+		in.mu.Unlock()
 		return "", context.Cause(ctx)
 	}
 }
 
-// ask asks the user for one line. The question is sanitized.
+// ask asks the user for one line. The question is sanitized. A line that may have been typed for
+// a question that has ended is no answer to this one.
 func (m *Main) ask(ctx context.Context, format string, args ...any) (string, error) {
+	m.asking.Lock()
+	defer m.asking.Unlock()
+	abandoned := m.lines.isAbandoned()
+	line, err := m.askLocked(ctx, format, args...)
+	if err != nil || !abandoned {
+		return line, err
+	}
+	m.message("found %q, which may have been typed for the question before; type the answer again", cleanLine(line))
+	return m.askLocked(ctx, format, args...)
+}
+
+// askLocked is ask for callers that hold asking, and that find out themselves for which question
+// a line was typed. Messages that are printed meanwhile stand above the question.
+func (m *Main) askLocked(ctx context.Context, format string, args ...any) (string, error) {
+	question := clean(fmt.Sprintf(format, args...)) + " "
 	m.messages.mu.Lock()
 	m.erase()
-	_, _ = fmt.Fprint(m.Stderr, clean(fmt.Sprintf(format, args...))+" ")
+	m.messages.question = question[strings.LastIndexByte(question, '\n')+1:]
+	_, _ = fmt.Fprint(m.Stderr, question)
 	m.messages.mu.Unlock()
+	defer func() {
+		m.messages.mu.Lock()
+		m.messages.question = ""
+		m.messages.mu.Unlock()
+	}()
 	return m.readLine(ctx)
 }

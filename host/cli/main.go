@@ -11,9 +11,14 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/engine"
+	"github.com/fondaco/fondaco/host/policy"
+	"github.com/fondaco/fondaco/host/state"
+	"github.com/fondaco/fondaco/host/userkey"
 )
 
 // Main is one run of the program: ParseFlags, Run and Close, in this order.
@@ -35,9 +40,23 @@ type Main struct {
 	entry    *commandInfo
 	command  command
 	operands []string
-	closers  []func()
-	answers  map[string]string // to inputs of the configuration
-	messages messages
+	// givenFlags are the names of the flags that the command line has, without dashes.
+	givenFlags     []string
+	policy         *policy.Policy // nil without a managed policy
+	policyVersion  fileVersion    // of the file when it was read
+	closers        []func()
+	answering      sync.Mutex        // held while the user is asked for an input
+	inputsAsked    bool              // guarded by answering: the user is asked for no further input
+	answers        map[string]string // guarded by answering: to inputs of the configuration
+	key            *userkey.Source   // nil before the first use of userKey
+	storeURL       string            // what --store says; empty without the flag
+	engine         *engine.Engine    // nil before the first use of openEngine, and without a store
+	shared         *state.Shared     // nil before the first use of sharedState
+	recordDecision auditFunc         // nil before the first use of commandAudit
+	messages       messages
+	asking         sync.Mutex // held while the user is asked, so that one question at a time is open
+	lines          lineInput
+	secrets        knownSecrets
 }
 
 // Main runs the program and returns the exit code. When ctx ends, the command shuts down.
@@ -68,12 +87,13 @@ func (m *Main) ParseFlags() error {
 	m.command = m.entry.make()
 	flags := flagsOf(m.entry, m.command)
 	operands, rest, err := parseMixed(flags, args[1:])
+	flags.Visit(func(f *flag.Flag) { m.givenFlags = append(m.givenFlags, f.Name) })
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		m.help(m.Stdout, m.entry)
 		return err
 	case err != nil:
-		return usagef("%v%s", err, didYouMean(undefined(err), flagNames(flags)))
+		return flagError(err, flags)
 	}
 	m.operands = operands
 	if v, ok := m.command.(interface{ takeCommand(words []string) }); ok {
@@ -84,10 +104,28 @@ func (m *Main) ParseFlags() error {
 	return nil
 }
 
-// undefined returns the name of the flag in an error, with its dashes.
-func undefined(err error) string {
-	_, name, _ := strings.Cut(err.Error(), "not defined: -")
-	return "--" + name
+// flagError returns an error of parsing flags with the flag as users write it.
+func flagError(err error, flags *flag.FlagSet) error {
+	if name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); unknown {
+		return usagef("flag %s: unknown%s", dashed(name), didYouMean("--"+name, flagNames(flags)))
+	}
+	if name, empty := strings.CutPrefix(err.Error(), "flag needs an argument: -"); empty {
+		return usagef("flag %s: found nothing after it, want a value", dashed(name))
+	}
+	flags.VisitAll(func(f *flag.Flag) {
+		value, bad := strings.CutSuffix(strings.TrimPrefix(err.Error(), "invalid value "), " for flag -"+f.Name+": parse error")
+		if !bad {
+			return
+		}
+		want := "a number"
+		if g, ok := f.Value.(flag.Getter); ok {
+			if _, ok := g.Get().(time.Duration); ok {
+				want = "a duration such as 30s"
+			}
+		}
+		err = fmt.Errorf("flag %s: found %s, want %s", dashed(f.Name), value, want)
+	})
+	return usagef("%w", err)
 }
 
 func flagNames(flags *flag.FlagSet) (names []string) {
@@ -143,6 +181,9 @@ func parseMixed(flags *flag.FlagSet, args []string) (operands, rest []string, er
 func (m *Main) Run(ctx context.Context) error {
 	if v, ok := m.command.(interface{ isQuiet() bool }); ok {
 		m.messages.quiet = v.isQuiet()
+	}
+	if err := m.loadPolicy(); err != nil {
+		return err
 	}
 	if v, ok := m.command.(interface{ limit() time.Duration }); ok && v.limit() > 0 {
 		var cancel context.CancelFunc

@@ -2,7 +2,9 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -54,7 +56,15 @@ func TestMain(m *testing.M) {
 }
 
 // fondaco is the program itself.
-func fondaco() { os.Exit(cli.RunProcess()) }
+func fondaco() {
+	if path := os.Getenv(policyVariable); path != "" {
+		cli.SetPolicy(path)
+	}
+	os.Exit(cli.RunProcess())
+}
+
+// policyVariable names the managed policy of the programs that tests start.
+const policyVariable = "FONDACO_CLI_TEST_POLICY"
 
 // interruptTwice interrupts this process, and once more as soon as ctx has ended.
 func interruptTwice(ctx context.Context) {
@@ -68,17 +78,23 @@ func interruptTwice(ctx context.Context) {
 	time.Sleep(time.Second)
 }
 
-// patience is how long what has to come may take where other tests have the
-// processors; it only bounds what never comes.
-const patience = 2 * time.Minute
+// maxWait is how long what has to come may take where other tests have the
+// processors. It only bounds what never comes.
+const maxWait = 2 * time.Minute
 
 // heldVariable names the file by which the tool hold tells that it is running.
 const heldVariable = "FONDACO_TEST_HELD"
 
+// ledgerVariable names the file into which the tool note writes.
+const ledgerVariable = "FONDACO_TEST_LEDGER"
+
+// descriptionVariable is another description of the tool pid.
+const descriptionVariable = "FONDACO_TEST_DESCRIPTION"
+
 // newUpstream is a server that a configuration of the tests names.
 func newUpstream(o *mcpserver.Options) *mcpserver.Server {
 	srv := mcpserver.New("upstream", "1.0.0", o)
-	srv.Tool("pid", "Tell the number of the process", func(context.Context, struct{}) (int, error) {
+	srv.Tool("pid", cmp.Or(os.Getenv(descriptionVariable), "Tell the number of the process"), func(context.Context, struct{}) (int, error) {
 		return os.Getpid(), nil
 	}, mcpserver.ReadOnly())
 	srv.Tool("hold", "Hold the line", func(ctx context.Context, _ struct{}) (string, error) {
@@ -88,7 +104,22 @@ func newUpstream(o *mcpserver.Options) *mcpserver.Server {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
+	if path := os.Getenv(ledgerVariable); path != "" {
+		srv.Tool("note", "Write a line into the ledger", func(_ context.Context, in struct{ Line string }) (string, error) {
+			return in.Line, appendLine(path, in.Line)
+		})
+	}
 	return srv
+}
+
+// appendLine appends a line to a file that several processes write.
+func appendLine(path, line string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // newDynamicUpstream is a server that adds features when its tool "enable" is called.
@@ -135,7 +166,7 @@ func (o *output) String() string {
 func (o *output) await(t *testing.T, pattern string) []string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if m := re.FindStringSubmatch(o.String()); m != nil {
 			return m
 		}

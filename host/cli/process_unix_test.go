@@ -25,11 +25,17 @@ type process struct {
 }
 
 // start runs the command line in a shell, from an empty home.
-func start(t *testing.T, home, command string) *process {
+func start(t *testing.T, home, command string) *process { return startWith(t, home, nil, command) }
+
+// startWith is start with a standard input.
+func startWith(t *testing.T, home string, stdin *os.File, command string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command("sh", "-c", "exec "+command)}
 	p.Env = append(os.Environ(), role+"=fondaco", "HOME="+home, "XDG_CONFIG_HOME=", "FONDACO_URL=")
 	p.Dir = home
+	if stdin != nil {
+		p.Stdin = stdin
+	}
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -49,7 +55,7 @@ func (p *process) signal(t *testing.T, s syscall.Signal) int {
 
 func (p *process) end(t *testing.T) int {
 	t.Helper()
-	timer := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	timer := time.AfterFunc(maxWait, func() { _ = p.Process.Kill() })
 	defer timer.Stop()
 	_ = p.Wait()
 	return p.ProcessState.ExitCode()
@@ -247,9 +253,9 @@ func ready(base string) bool {
 // within waits until something is so.
 func within(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not after %v: %s", patience, what)
+			t.Fatalf("not after %v: %s", maxWait, what)
 		}
 	}
 }

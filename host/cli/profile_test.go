@@ -82,11 +82,14 @@ func TestProfilesAreNotForWebPages(t *testing.T) {
 		{"", map[string]string{"Sec-Fetch-Site": "cross-site"}, http.StatusForbidden},
 		{"", map[string]string{"Sec-Fetch-Site": "same-site"}, http.StatusForbidden},
 	} {
-		for _, path := range []string{"", "goroutine?debug=1", "cmdline"} {
+		for _, path := range []string{"", "goroutine?debug=1", "symbol"} {
 			if status, _ := get(t, url+path, test.name, test.header); status != test.want {
 				t.Errorf("%q of %q with %v: got %d, want %d", path, test.name, test.header, status, test.want)
 			}
 		}
+	}
+	if status, body := get(t, url+"cmdline", "", nil); status != http.StatusNotFound {
+		t.Errorf("got %d %q, want no command line of the host", status, body)
 	}
 }
 

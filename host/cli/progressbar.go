@@ -84,7 +84,16 @@ func (w *progressBar) line(took time.Duration) string {
 	case p.Total > 0:
 		return fmt.Sprintf("  %s %3.0f %%  %s  %s", bar(p.Progress/p.Total), percent(p), seconds, p.Message)
 	}
-	return fmt.Sprintf("  %s  %v  %s  %s", w.what, p.Progress, seconds, p.Message)
+	return fmt.Sprintf("  %s%s  %s  %s", w.what, countOf(p), seconds, p.Message)
+}
+
+// countOf is the progress without a total, and nothing while it is less than 1: a fraction of
+// what is not known says nothing, such as that of a call that waits for consent.
+func countOf(p mcp.ProgressParams) string {
+	if p.Progress < 1 {
+		return ""
+	}
+	return fmt.Sprintf("  %v", p.Progress)
 }
 
 func percent(p mcp.ProgressParams) float64 { return 100 * min(max(p.Progress/p.Total, 0), 1) }
@@ -111,7 +120,7 @@ func (w *progressBar) show(p mcp.ProgressParams) {
 		w.to.info("%3.0f %%  %s", percent(p), cleanLine(p.Message))
 		return
 	}
-	w.to.info("%v  %s", p.Progress, cleanLine(p.Message))
+	w.to.info("%s", strings.TrimLeft(countOf(p)+"  "+cleanLine(p.Message), " "))
 }
 
 // pause hides the bar until resume.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -30,13 +31,13 @@ func (v *promptsCommand) run(ctx context.Context, m *Main, operands []string) er
 	case err != nil:
 		return err
 	case v.json:
-		return m.writeDocument(document{"prompts": prompts})
+		return cmp.Or(m.writeDocument(document{"prompts": prompts}), p.noneReachable(ctx, m))
 	}
 	t := table{head: []string{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
 	for _, prompt := range prompts {
 		t.rows = append(t.rows, []string{host.DisplayName(prompt.Name), usageOf(prompt), brief(prompt.Description)})
 	}
-	return m.writeTable(t)
+	return cmp.Or(m.writeTable(t), p.noneReachable(ctx, m))
 }
 
 // usageOf shows the arguments of a prompt as they are typed.

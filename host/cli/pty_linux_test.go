@@ -15,6 +15,7 @@ import (
 // terminal is a pseudo-terminal, and the program that runs in it.
 type terminal struct {
 	*exec.Cmd
+	home   string
 	keys   *os.File
 	screen output // all that was written, as it was written
 	read   chan struct{}
@@ -23,14 +24,19 @@ type terminal struct {
 // inTerminal starts the program in a terminal of 80 columns, at an empty home.
 func inTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
+	return inTerminalAt(t, t.TempDir(), env, args...)
+}
+
+// inTerminalAt is inTerminal at a home.
+func inTerminalAt(t *testing.T, home string, env []string, args ...string) *terminal {
+	t.Helper()
 	keys, line := openPTY(t)
 	defer line.Close()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &terminal{Cmd: exec.Command(exe, args...), keys: keys, read: make(chan struct{})}
-	home := t.TempDir()
+	p := &terminal{Cmd: exec.Command(exe, args...), home: home, keys: keys, read: make(chan struct{})}
 	p.Env = append(append(os.Environ(), role+"=fondaco", "HOME="+home, "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR="+home, "FONDACO_URL=", "TERM=xterm"), env...)
 	p.Stdin, p.Stdout, p.Stderr = line, line, line
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -87,7 +93,7 @@ func (p *terminal) press(t *testing.T, pattern, keys string) {
 // end waits for the program and returns what the screen shows and the exit code.
 func (p *terminal) end(t *testing.T) (screen string, code int) {
 	t.Helper()
-	timer := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	timer := time.AfterFunc(maxWait, func() { _ = p.Process.Kill() })
 	defer timer.Stop()
 	_ = p.Wait()
 	<-p.read
@@ -183,6 +189,10 @@ func TestProgramIsApprovedOnTheTerminal(t *testing.T) {
 	}{{"\n", 6}, {"yes\n", 0}} {
 		p := inTerminal(t, nil, "call", "one/add", "a=1", "--config", path)
 		p.press(t, `(?s)The server "one" is a program .*SHA-256 .*Start it now and in future\? \[y/N\] `, test.answer)
+		if test.code == 0 {
+			p.press(t, `(?s)The server "one" .* lists what a model reads .*: 7 new tools, 1 new prompt.*new      tool add .*read-only  Add two numbers.*Approve what one lists\? \[y/N, s shows the texts\] `, "s\n")
+			p.press(t, `(?s)tool add:.*\+  "description": .*Approve what one lists\? \[y/N, s shows the texts\] `, "y\n")
+		}
 		if screen, code := p.end(t); code != test.code {
 			t.Errorf("%q: got %q, %d, want %d", test.answer, screen, code, test.code)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 )
 
@@ -30,7 +31,7 @@ func (v *resourcesCommand) run(ctx context.Context, m *Main, operands []string) 
 		return err
 	}
 	if v.json {
-		return m.writeDocument(document{"resources": resources, "resourceTemplates": templates})
+		return cmp.Or(m.writeDocument(document{"resources": resources, "resourceTemplates": templates}), p.noneReachable(ctx, m))
 	}
 	t := table{head: []string{"URI", "NAME", "TYPE", "DESCRIPTION"}}
 	for _, r := range resources {
@@ -39,5 +40,5 @@ func (v *resourcesCommand) run(ctx context.Context, m *Main, operands []string) 
 	for _, r := range templates {
 		t.rows = append(t.rows, []string{r.URITemplate, r.DisplayName(), r.MIMEType, brief(r.Description)})
 	}
-	return m.writeTable(t)
+	return cmp.Or(m.writeTable(t), p.noneReachable(ctx, m))
 }

@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("ODD", odd.URL)
 			e.Setenv("LOCKED", locked)
 			e.Setenv("ISSUER", as.URL)
-			e.Setenv("FONDACO_TOKEN_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+			e.Setenv("FONDACO_USER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
 			e.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere") // no keyring of who runs the tests
 			return nil
 		},
@@ -111,7 +111,7 @@ func retries(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("want retries COMMAND...")
 	}
 	var err error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if err = ts.Exec(args[0], args[1:]...); err == nil {
 			return
 		}
@@ -119,19 +119,19 @@ func retries(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// candidates completes words until there is something: what takes longer than the
-// patience of a user is left out.
+// candidates completes words until there is something: what takes longer than a
+// user would wait is left out.
 func candidates(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("want candidates WORD...")
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); {
 		ts.Check(ts.Exec("fondaco", append([]string{"completion", "--"}, args...)...))
 		if ts.ReadFile("stdout") != "" {
 			return
 		}
 	}
-	ts.Fatalf("no candidates within %v", patience)
+	ts.Fatalf("no candidates within %v", maxWait)
 }
 
 func says(ts *testscript.TestScript, neg bool, args []string) {
@@ -139,7 +139,7 @@ func says(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("want says FILE PATTERN")
 	}
 	pattern := regexp.MustCompile(args[1])
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(text) {
 			return
 		}
@@ -151,7 +151,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("want waitfor PATTERN")
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if found, err := filepath.Glob(ts.MkAbs(args[0])); err == nil && len(found) > 0 {
 			return
 		}

@@ -34,6 +34,7 @@ type serverFlags struct {
 	url     string
 	config  string
 	command []string // after "--"; nil without "--"
+	headers requestHeaders
 	timeout time.Duration
 }
 
@@ -41,6 +42,7 @@ func (e *serverFlags) declare(f *flag.FlagSet) {
 	e.output.declare(f)
 	f.StringVar(&e.url, "url", "", "use the server at a `URL` instead of the running host")
 	f.StringVar(&e.config, "config", "", "run the servers of `FILE` for this one command")
+	e.headers.declare(f)
 	f.DurationVar(&e.timeout, "timeout", 0, "give up after a `TIME` such as 30s")
 }
 
@@ -109,14 +111,27 @@ func (e *serverFlags) target(ctx context.Context, m *Main, key string, p *server
 	switch named := e.named(); {
 	case len(named) > 1:
 		return nil, usagef("found both %s and %s, want one of them", named[0], named[1])
+	case e.url != "" && !strings.Contains(e.url, "://"):
+		return nil, usagef("--url %q: want a URL such as %s", e.url, defaultURL)
+	case e.headers.given() && (e.command != nil || e.config != ""):
+		return nil, usagef("found --token or --header with %s, want them with a server over HTTP", named[0])
+	case e.headers.given():
+		return e.targetWithHeaders(ctx, m, o)
 	case e.command != nil:
-		return commandTarget(e.command)
+		t, err := commandTarget(e.command)
+		if err != nil {
+			return nil, err
+		}
+		return t, m.checkDirect(t)
 	case e.config != "":
 		return e.startHost(ctx, m, key, p)
 	case e.url != "":
-		return m.remoteTarget(ctx, e.url, p, o), nil
+		return m.remoteTarget(ctx, e.url, p, o)
 	case url != "":
-		return m.remoteTarget(ctx, url, p, o), nil
+		if token, _ := m.getenv(tokenVariable); token != "" {
+			return e.targetWithHeaders(ctx, m, o)
+		}
+		return m.remoteTarget(ctx, url, p, o)
 	}
 	switch r, err := m.runningHost(ctx); {
 	case err != nil:
@@ -128,6 +143,36 @@ func (e *serverFlags) target(ctx context.Context, m *Main, key string, p *server
 		return nil, codedErrorf(exitUnreachable, "no host is running at %s, and you have no configuration; %s up starts a host, --url, --config and -- COMMAND name a server", defaultURL, m.program())
 	}
 	return e.startHost(ctx, m, key, p)
+}
+
+// targetWithHeaders is a server over HTTP to which the command sends headers of its own:
+// that of --url, that at $FONDACO_URL, or the running host. The control socket is not
+// used, because it identifies the user and not the holder of a token.
+func (e *serverFlags) targetWithHeaders(ctx context.Context, m *Main, o *mcpclient.Options) (mcpclient.Target, error) {
+	url, token := e.url, ""
+	if url == "" {
+		url, _ = m.getenv(urlVariable)
+		token, _ = m.getenv(tokenVariable)
+	}
+	header, err := e.headers.read(token)
+	if err != nil {
+		return nil, err
+	}
+	if url == "" {
+		switch r, err := m.runningHost(ctx); {
+		case err != nil:
+			return nil, err
+		case r == nil || r.status.Endpoint == "":
+			return nil, codedErrorf(exitUnreachable, "no host is running; want --url with the server that the token is for")
+		default:
+			url = r.status.Endpoint
+		}
+	}
+	o.HTTP.Header = header
+	if m.isOwnHost(ctx, url) {
+		return mcpclient.URL(url), nil
+	}
+	return mcpclient.URL(url), m.checkDirect(mcpclient.URL(url))
 }
 
 // named returns the flags by which the command line names a server.
@@ -161,14 +206,18 @@ func (e *serverFlags) startHost(ctx context.Context, m *Main, key string, p *ser
 	if err := h.open(m, nil, nil); err != nil {
 		return nil, err
 	}
-	if err := h.askForPrograms(ctx); err != nil {
+	if err := h.askForServers(ctx); err != nil {
 		return nil, err
 	}
+	m.onClose(h.startQuestions(ctx, ""))
 	w := m.startProgress("starting servers: %d", len(h.upstreams))
 	h.gateway.Start(ctx)
 	w.stop()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if err := h.askForDefinitions(ctx); err != nil {
+		return nil, err
 	}
 	p.config = h.config
 	p.statuses = func(context.Context) ([]host.Status, error) { return h.gateway.Status(), nil }

@@ -88,10 +88,10 @@ func serverNote(s host.Status) string {
 		return brief(s.Reason)
 	case s.SessionsLost > 0:
 		return sessionNote(s)
-	case len(s.Withheld) > 0:
-		return fmt.Sprintf("%d changed tools wait for approval", len(s.Withheld))
+	case s.WaitingCount > 0:
+		return fmt.Sprintf("definitions that wait for approval: %d", s.WaitingCount)
 	case len(s.Omitted) > 0:
-		return fmt.Sprintf("%d features left out", len(s.Omitted))
+		return fmt.Sprintf("features left out: %d", len(s.Omitted))
 	}
 	return ""
 }
@@ -99,6 +99,20 @@ func serverNote(s host.Status) string {
 // sessionNote says how often the host opened a new session of a server.
 func sessionNote(s host.Status) string {
 	return fmt.Sprintf("session lost and opened again: %d times, last at %s", s.SessionsLost, s.SessionLost.Local().Format(time.DateTime))
+}
+
+// describeWaiting names the definitions that wait, each with its findings.
+func describeWaiting(s host.Status) (lines []string) {
+	for _, w := range s.Waiting {
+		lines = append(lines, fmt.Sprintf("%s %s", w.Change, describeDefinition(w)))
+		for _, f := range w.Findings {
+			lines = append(lines, "  WARNING: "+f)
+		}
+	}
+	if more := s.WaitingCount - len(s.Waiting); more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more", more))
+	}
+	return lines
 }
 
 // stateColumn is the column of the state.
@@ -142,8 +156,8 @@ func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 	if s.SessionsLost > 0 {
 		lines = append(lines, sessionNote(s))
 	}
-	for _, w := range s.Withheld {
-		add("changed "+cleanLine(w.Tool)+"; "+m.approveCommand(s.Key+"/"+w.Tool, p.config), strings.Split(strings.TrimSpace(w.Diff), "\n")...)
+	if s.WaitingCount > 0 {
+		add("waiting for approval; "+m.approveCommand(s.Key, p.config), describeWaiting(s)...)
 	}
 	add("denied by the rules", s.Denied...)
 	add("left out", s.Omitted...)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -9,16 +10,66 @@ import (
 type messages struct {
 	quiet bool // only errors and questions are printed
 
-	mu    sync.Mutex
-	drawn bool // a progress bar is on the last line of the terminal
+	mu       sync.Mutex
+	drawn    bool   // a progress bar is on the last line of the terminal
+	question string // the open question, which is the last line of the terminal; empty for none
 }
 
 // message prints a message on standard error. It is sanitized as a whole.
 func (m *Main) message(format string, args ...any) {
 	m.messages.mu.Lock()
 	defer m.messages.mu.Unlock()
+	m.printLocked(clean(fmt.Sprintf(format, args...)))
+}
+
+// messageOfPeer is message for words of servers and other programs. While a question is open, its
+// lines are cut to the width of the terminal, so that none of those words begins a line: they stand
+// between the question and its prompt, and could imitate what the host says.
+func (m *Main) messageOfPeer(format string, args ...any) {
+	m.messages.mu.Lock()
+	defer m.messages.mu.Unlock()
+	text := clean(fmt.Sprintf(format, args...))
+	if m.messages.question != "" {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = fit(line, m.width()-1)
+		}
+		text = strings.Join(lines, "\n")
+	}
+	m.printLocked(text)
+}
+
+// printLocked prints a text above the open question. The caller holds mu.
+func (m *Main) printLocked(text string) {
 	m.erase()
-	_, _ = fmt.Fprintln(m.Stderr, clean(fmt.Sprintf(format, args...)))
+	if m.messages.question == "" || !m.Drawing {
+		_, _ = fmt.Fprintln(m.Stderr, text)
+		return
+	}
+	_, _ = fmt.Fprint(m.Stderr, eraseLine+text+"\n"+m.messages.question)
+}
+
+// fit cuts a line at a number of columns of the terminal, of which a character that is not ASCII
+// may take two.
+func fit(line string, columns int) string {
+	used, before := 0, 0 // before is where the cut is, so that the mark fits, too
+	for i, r := range line {
+		width := 1
+		switch {
+		case r == '\t':
+			width = 8
+		case r >= 0x80:
+			width = 2
+		}
+		if used+width > columns {
+			return line[:before] + "…"
+		}
+		if used+2 <= columns {
+			before = i
+		}
+		used += width
+	}
+	return line
 }
 
 // info is message for what -q suppresses.
@@ -32,6 +83,9 @@ func (m *Main) info(format string, args ...any) {
 func (m *Main) draw(line string) {
 	m.messages.mu.Lock()
 	defer m.messages.mu.Unlock()
+	if m.messages.question != "" {
+		return
+	}
 	_, _ = fmt.Fprint(m.Stderr, eraseLine+cut(cleanLine(line), m.width()-1))
 	m.messages.drawn = true
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -17,6 +18,7 @@ type summary struct {
 	to            *Main
 	base          string
 	config        string // the file that --config names
+	tokens        string // the file of tokens that clients need; empty for none
 	demonstration bool
 
 	mu        sync.Mutex
@@ -33,13 +35,25 @@ func (s *summary) print(g *gateway.Gateway) {
 	m.message("             %s/sse     HTTP+SSE, for clients of %s", s.base, mcp.V20241105)
 	s.upstreams(g.Status())
 	m.message("\nAdd it to a client:\n")
-	m.message(`  {"mcpServers": {"fondaco": {"type": "http", "url": "%s/mcp"}}}`, s.base)
-	m.message("  claude mcp add --transport http fondaco %s/mcp", s.base)
+	s.clientEntries()
 	m.message("\nOr use it from a second terminal:\n")
 	m.message("  %s", s.command("tools"))
-	m.message("  %s", s.command(s.exampleCall(g.Tools())))
+	m.message("  %s", s.command(s.exampleCall(g.Tools(), g.Status())))
 	m.message("  %s", s.command("watch"))
 	m.message("\nCtrl-C stops it.")
+}
+
+// clientEntries prints what a client needs to connect.
+func (s *summary) clientEntries() {
+	m := s.to
+	if s.tokens == "" {
+		m.message(`  {"mcpServers": {"fondaco": {"type": "http", "url": "%s/mcp"}}}`, s.base)
+		m.message("  claude mcp add --transport http fondaco %s/mcp", s.base)
+		return
+	}
+	m.message(`  {"mcpServers": {"fondaco": {"type": "http", "url": "%s/mcp", "headers": {"Authorization": "Bearer TOKEN"}}}}`, s.base)
+	m.message(`  claude mcp add --transport http fondaco %s/mcp --header "Authorization: Bearer TOKEN"`, s.base)
+	m.message("\nTOKEN is what follows NAME: in a line of %s", s.tokens)
 }
 
 // onStatus prints a line for an upstream that has changed since the summary.
@@ -48,7 +62,7 @@ func (s *summary) onStatus(u host.Status) {
 	defer s.mu.Unlock()
 	if line := s.line(u); s.lastLines != nil && s.lastLines[u.Key] != line {
 		s.lastLines[u.Key] = line
-		s.to.message("  upstream   %s", strings.ReplaceAll(line, "\t", "    "))
+		s.to.messageOfPeer("  upstream   %s", strings.ReplaceAll(line, "\t", "    "))
 	}
 }
 
@@ -63,15 +77,17 @@ const maxLeftOut = 3
 // upstreams prints a line for each upstream, and lines for features that clients do not
 // see.
 func (s *summary) upstreams(all []host.Status) {
-	w := tabwriter.NewWriter(s.to.Stderr, 0, 0, 4, ' ', 0)
+	var lines strings.Builder
+	w := tabwriter.NewWriter(&lines, 0, 0, 4, ' ', 0)
 	for _, u := range all {
 		s.lastLines[u.Key] = s.line(u)
 		fmt.Fprintf(w, "  upstream   %s\n", s.lastLines[u.Key])
 	}
 	_ = w.Flush()
+	s.to.messageOfPeer("%s", strings.TrimSuffix(lines.String(), "\n"))
 	for _, u := range all {
 		for _, omitted := range u.Omitted[:min(len(u.Omitted), maxLeftOut)] {
-			s.to.message("  left out   %s: %s", u.Key, cleanLine(omitted))
+			s.to.messageOfPeer("  left out   %s: %s", u.Key, cleanLine(omitted))
 		}
 		if more := len(u.Omitted) - maxLeftOut; more > 0 {
 			s.to.message("  left out   %s: %d more", u.Key, more)
@@ -105,6 +121,9 @@ func (s *summary) describe(u host.Status) string {
 			counts = append(counts, fmt.Sprintf("%d %ss", c.n, c.noun))
 		}
 	}
+	if u.WaitingCount > 0 {
+		counts = append(counts, fmt.Sprintf("%d waiting for approval", u.WaitingCount))
+	}
 	return fmt.Sprintf("%s %s   %s", u.Revision, u.Transport, strings.Join(counts, ", "))
 }
 
@@ -127,21 +146,34 @@ func (s *summary) command(name string) string {
 	return command
 }
 
-// exampleCall returns a call to try: of a read-only tool without required arguments. If
-// there is none it returns the command that shows a tool. It contains no text of an
-// upstream except names.
-func (s *summary) exampleCall(tools []mcp.Tool) string {
+// revealingWords are parts of names and descriptions of tools that may print variables or secrets.
+var revealingWords = []string{"env", "variable", "secret", "token", "password", "credential", "key", "config", "setting", "debug"}
+
+// mayShowSecrets reports whether the result of a tool is likely to have secrets of the user, by
+// its name and description.
+func mayShowSecrets(t *mcp.Tool) bool {
+	text := strings.ToLower(t.Name + " " + t.DisplayName() + " " + t.Description)
+	return slices.ContainsFunc(revealingWords, func(word string) bool { return strings.Contains(text, word) })
+}
+
+// exampleCall returns a call to try: of a read-only tool without required arguments that is not
+// likely to print secrets. If there is none it returns the command that shows a tool, or what
+// there is instead. It contains no text of an upstream except names.
+func (s *summary) exampleCall(tools []mcp.Tool, all []host.Status) string {
 	if s.demonstration {
 		return "call " + demoKey + "/time zone=Europe/Rome"
 	}
 	for _, t := range tools {
 		args, err := readArguments(t.InputSchema)
-		if err == nil && t.Annotations.ReadOnly() && !args.needed() {
+		if err == nil && t.Annotations.ReadOnly() && !args.needed() && !mayShowSecrets(&t) {
 			return "call " + host.DisplayName(t.Name)
 		}
 	}
-	if len(tools) > 0 {
+	switch {
+	case len(tools) > 0:
 		return "tools " + host.DisplayName(tools[0].Name)
+	case slices.ContainsFunc(all, func(u host.Status) bool { return u.State != host.Ready || u.WaitingCount > 0 }):
+		return "servers"
 	}
 	return "resources"
 }

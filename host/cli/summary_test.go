@@ -7,6 +7,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestOnlyStatusThatTheSummaryLacksIsPrinted(t *testing.T) {
@@ -30,5 +31,41 @@ func TestOnlyStatusThatTheSummaryLacksIsPrinted(t *testing.T) {
 	s.onStatus(failed)
 	if got := words.String(); strings.Count(got, "  upstream   late    failed    no such thing\n") != 1 {
 		t.Errorf("got %q, want the failure once", got)
+	}
+}
+
+func TestExampleOfACallIsHarmless(t *testing.T) {
+	t.Parallel()
+	tool := func(name, description string, readOnly bool) mcp.Tool {
+		return mcp.Tool{Name: name, Description: description, InputSchema: []byte(`{"type": "object"}`), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &readOnly}}
+	}
+	env, dump, remove, list := tool("s__get-env", "", true), tool("s__dump", "Returns all environment variables", true), tool("s__rm", "", false), tool("s__list", "List files", true)
+	for _, test := range []struct {
+		tools []mcp.Tool
+		all   []host.Status
+		want  string
+	}{
+		{[]mcp.Tool{env, dump, remove, list}, nil, "call s/list"},
+		{[]mcp.Tool{env, dump, remove}, nil, "tools s/get-env"},
+		{nil, []host.Status{{State: host.Ready, WaitingCount: 1}}, "servers"},
+		{nil, []host.Status{{State: host.Ready}}, "resources"},
+	} {
+		if got := new(summary).exampleCall(test.tools, test.all); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestSummaryOfAProtectedHostNamesTheTokenThatClientsNeed(t *testing.T) {
+	t.Parallel()
+	g := gateway.New(nil, nil)
+	defer g.Close()
+	for tokens, want := range map[string]bool{"": false, "/state/clients.tokens": true} {
+		var words bytes.Buffer
+		(&summary{to: &Main{Stderr: &words, Args: []string{"fondaco"}}, base: "http://127.0.0.1:1", tokens: tokens}).print(g)
+		text := words.String()
+		if got := strings.Count(text, "Authorization") == 2 && strings.Contains(text, "TOKEN is what follows NAME: in a line of /state/clients.tokens"); got != want {
+			t.Errorf("tokens %q: got %q", tokens, text)
+		}
 	}
 }

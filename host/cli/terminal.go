@@ -1,16 +1,14 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/fondaco/fondaco/host"
 )
 
 // IsTerminal reports whether a file is a terminal.
@@ -35,54 +33,16 @@ func (m *Main) width() int {
 	return defaultWidth
 }
 
-// clean sanitizes text of a server for a terminal: unprintable characters, such as
-// control characters, escape sequences and bidirectional overrides, are shown as escapes.
-// Newlines and tabs stay.
-func clean(s string) string { return escape(s, "\n\t") }
+// clean makes text of a server harmless for a terminal, see host.EscapeUnprintable. Newlines
+// and tabs stay.
+func clean(s string) string { return host.EscapeUnprintable(s, '\n', '\t') }
 
 // cleanLine is clean for text on one line.
-func cleanLine(s string) string { return escape(s, "") }
+func cleanLine(s string) string { return host.EscapeUnprintable(s) }
 
-func escape(s, keep string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unicode.IsPrint(r) || strings.ContainsRune(keep, r):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		}
-		i += size
-	}
-	return b.String()
-}
-
-// cleanJSON replaces unprintable characters in strings of a JSON text by JSON escapes,
-// which does not change its meaning.
+// cleanJSON is clean for a JSON text, whose meaning does not change.
 func cleanJSON(text []byte) []byte {
-	out := make([]byte, 0, len(text))
-	for _, r := range string(text) {
-		switch {
-		case r < utf8.RuneSelf && r != 0x7f || unicode.IsPrint(r):
-			out = utf8.AppendRune(out, r)
-		default:
-			for _, unit := range utf16.Encode([]rune{r}) {
-				out = fmt.Appendf(out, `\u%04x`, unit)
-			}
-		}
-	}
-	return out
+	return []byte(host.EscapeUnprintable(string(text), '\n', '\r', '\t'))
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)

@@ -4,17 +4,15 @@ import (
 	"encoding/json/v2"
 	"strings"
 	"testing"
-	"unicode"
+
+	"github.com/fondaco/fondaco/internal/hostiletext"
 )
 
 func TestTerminalControlSequencesAreRemoved(t *testing.T) {
 	t.Parallel()
-	if len(Hostile) < 60 {
-		t.Errorf("got %d cases, want 60", len(Hostile))
-	}
-	for _, s := range Hostile {
+	for _, s := range hostiletext.Texts() {
 		for name, got := range map[string]string{"clean": clean(s), "cleanLine": cleanLine(s)} {
-			if i := strings.IndexFunc(got, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }); i >= 0 {
+			if hostiletext.Unshown(got, "") >= 0 {
 				t.Errorf("%s(%q): got %q, want printable characters only", name, s, got)
 			}
 			if !strings.Contains(got, `\`) {
@@ -38,14 +36,14 @@ func TestOrdinaryTextIsUnchanged(t *testing.T) {
 
 func TestEscapedJSONHasTheSameValue(t *testing.T) {
 	t.Parallel()
-	for _, s := range Hostile {
+	for _, s := range hostiletext.Texts() {
 		s = strings.ToValidUTF8(s, "?")
 		text, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cleaned := cleanJSON(text)
-		if i := strings.IndexFunc(string(cleaned), func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+		if hostiletext.Unshown(string(cleaned), "\ufffd") >= 0 {
 			t.Errorf("%q: got %q, want printable characters only", s, cleaned)
 		}
 		var back string
@@ -71,17 +69,14 @@ func TestWordsAreQuotedForAShell(t *testing.T) {
 }
 
 func FuzzCleanTextIsHarmless(f *testing.F) {
-	for _, s := range Hostile {
+	for _, s := range hostiletext.Texts() {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		harmful := func(keep string) func(rune) bool {
-			return func(r rune) bool { return !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) }
-		}
-		if got := clean(s); strings.IndexFunc(got, harmful("\n\t")) >= 0 || clean(got) != got {
+		if got := clean(s); hostiletext.Unshown(got, "\n\t\ufffd") >= 0 || clean(got) != got {
 			t.Errorf("clean(%q): got %q", s, got)
 		}
-		if got := cleanLine(s); strings.IndexFunc(got, harmful("")) >= 0 {
+		if got := cleanLine(s); hostiletext.Unshown(got, "\ufffd") >= 0 {
 			t.Errorf("cleanLine(%q): got %q", s, got)
 		}
 		text, err := json.Marshal(s)
@@ -89,7 +84,7 @@ func FuzzCleanTextIsHarmless(f *testing.F) {
 			return // not UTF-8, and so not JSON
 		}
 		var back string
-		if got := cleanJSON(text); strings.IndexFunc(string(got), harmful("")) >= 0 || json.Unmarshal(got, &back) != nil || back != s {
+		if got := cleanJSON(text); hostiletext.Unshown(string(got), "\ufffd") >= 0 || json.Unmarshal(got, &back) != nil || back != s {
 			t.Errorf("cleanJSON(%q): got %q", text, got)
 		}
 	})

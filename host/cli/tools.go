@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,13 +41,16 @@ func (v *toolsCommand) run(ctx context.Context, m *Main, operands []string) erro
 		tools = ofServer
 	}
 	if v.json {
-		return m.writeDocument(document{"tools": tools})
+		return cmp.Or(m.writeDocument(document{"tools": tools}), p.noneReachable(ctx, m))
+	}
+	if len(tools) == 0 {
+		p.nameWaiting(ctx, m)
 	}
 	t := table{head: []string{"TOOL", "DESCRIPTION"}}
 	for _, tool := range tools {
 		t.rows = append(t.rows, []string{host.DisplayName(tool.Name), brief(tool.Description)})
 	}
-	return m.writeTable(t)
+	return cmp.Or(m.writeTable(t), p.noneReachable(ctx, m))
 }
 
 // one prints one tool with its arguments.

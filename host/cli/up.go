@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -17,32 +18,48 @@ import (
 	"github.com/fondaco/fondaco/host/page"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 var upEntry = commandInfo{
 	name: "up", does: "start the host, and serve until Ctrl-C",
-	about:   "It runs FILE, or fondaco/mcp.json in $XDG_CONFIG_HOME, or a demonstration.",
 	example: "up --config mcp.json --addr 127.0.0.1:0",
 	make:    func() command { return new(upCommand) },
 }
 
 type upCommand struct {
 	hostProcess
-	auth  httpAuth
-	addr  string
-	pprof string // address for profiles; empty for none
+	auth      httpAuth
+	transport httpTransport
+	addr      string
+	store     string // address of what hosts share; empty for that of the environment, if any
+	replicas  *replicas
+	pprof     string // address for profiles; empty for none
 }
 
 func (v *upCommand) declare(f *flag.FlagSet) {
 	v.hostProcess.declare(f)
 	f.StringVar(&v.addr, "addr", defaultAddr, "`HOST:PORT` to listen on, 0 picks; default "+defaultAddr)
+	f.StringVar(&v.store, "store", "", "keep state at `URL`: Redis, NATS or PostgreSQL, or file:PATH")
 	v.auth.declare(f)
+	v.transport.declare(f)
 	f.StringVar(&v.pprof, "pprof", "", "serve profiles of the host at `HOST:PORT`, on loopback")
 }
 
 func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
+	}
+	var err error
+	if v.keys, err = m.sharedKeys(); err != nil {
+		return err
+	}
+	m.storeURL = v.store
+	if v.engine, err = m.openEngine(); err != nil {
+		return err
+	}
+	if err := v.auth.ensureTokens(m); err != nil {
+		return err
 	}
 	listener, err := v.listen(m)
 	if err != nil {
@@ -53,24 +70,36 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	s := &summary{to: m, base: baseURL(listener.Addr())}
+	s := &summary{to: m, base: v.transport.baseURL(listener.Addr())}
 	protection, err := v.protection(m, s.base)
 	if err != nil {
 		return err
 	}
-	if err := v.open(m, v.auth.options(), s.onStatus); err != nil {
+	if err := v.open(m, v.transport.apply(v.auth.options()), s.onStatus); err != nil {
+		return err
+	}
+	if v.revoked, err = v.newRevocations(ctx, v.auth.required()); err != nil {
 		return err
 	}
 	if profiled != nil {
 		m.serveProfiles(profiled, v.gateway.Server())
 	}
 	s.config = v.config
+	if v.auth.issuer == "" { // else clients find the authorization server
+		s.tokens = v.auth.tokens
+	}
 	if s.demonstration = v.path == ""; !s.demonstration {
-		if err := v.askForPrograms(ctx); err != nil {
+		v.questions.approvals = newApprovalQuestions(&v.hostProcess)
+		if err := v.askForServers(ctx); err != nil {
 			return err
 		}
 		m.message("starting the servers of the configuration: %d", len(v.upstreams))
 	}
+	if v.replicas, err = v.joinReplicas(ctx, listener); err != nil {
+		return err
+	}
+	defer v.replicas.run(ctx)()
+	defer v.gateway.Close() // before another host starts processes of the same callers
 	return v.serve(ctx, listener, s, protection)
 }
 
@@ -87,9 +116,18 @@ func (v *upCommand) protection(m *Main, base string) (*mcpauth.Resource, error) 
 func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary, r *mcpauth.Resource) error {
 	m := v.main
 	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp")
+	defer v.startQuestions(ctx, control.Path(control.Dir(m.getenv), listener.Addr().(*net.TCPAddr).Port))()
+	defer m.watchShared(ctx)()
 	defer v.startWatching(ctx)()
-	defer v.startUpstreams(ctx, func() { s.print(v.gateway) })()
+	defer v.revoked.startWatching(ctx)()
+	defer v.startUpstreams(ctx, func() {
+		s.print(v.gateway)
+		v.askForApprovals()
+	})()
 	m.message("LISTEN %s", listener.Addr())
+	if !v.auth.required() && !v.auth.noAuth {
+		m.message("every user and program of this machine can use the host at this address; --protect requires a token")
+	}
 	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(s.base, r))
 	if err != nil && ctx.Err() != nil {
 		m.message("shutdown: calls were cancelled: %v", err)
@@ -103,22 +141,42 @@ func (m *Main) discardLogger() *slog.Logger { return slog.New(slog.DiscardHandle
 
 // logger is the logger of a host.
 func (m *Main) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return slog.New(slog.NewTextHandler(logWriter{m}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// routes returns the routes of the host: the MCP endpoints, a readiness check for load
-// balancers and, without authentication, a status page.
+// sharedKeys returns the keys of the environment that several hosts can have in common, if there
+// are any.
+func (m *Main) sharedKeys() ([]mcpserver.Key, error) {
+	text, _ := m.getenv(mcpserver.KeysVariable)
+	if text == "" {
+		return nil, nil
+	}
+	keys, err := mcpserver.ParseKeys(text)
+	if err != nil {
+		return nil, usagef("%s: %w", mcpserver.KeysVariable, err)
+	}
+	return keys, nil
+}
+
+// routes returns the routes of the host: the MCP endpoints, checks for load balancers and
+// supervisors and, without authentication, a status page.
 func (v *upCommand) routes(base string, r *mcpauth.Resource) http.Handler {
 	mux := http.NewServeMux()
-	v.auth.serve(mux, r, map[string]http.Handler{
-		"/mcp": v.gateway.Server().HTTPHandler(), "/sse": v.gateway.Server().EventStreamHandler(),
+	v.auth.serve(mux, r, v.revoked, map[string]http.Handler{
+		"/mcp": v.replicas.place(v.gateway.Server().HTTPHandler()), "/sse": v.gateway.Server().EventStreamHandler(),
 	})
-	mux.Handle("/readyz", v.gateway.Server().ReadyHandler())
+	mux.Handle(readyPath, v.gateway.Server().ReadyHandler())
+	mux.HandleFunc(healthPath, func(http.ResponseWriter, *http.Request) {})
 	if r == nil {
 		mux.Handle("GET /{$}", page.New(base, v.gateway))
 	}
-	return mux
+	return v.replicas.accept(v.transport.fromProxies(mux))
 }
+
+const (
+	readyPath  = "/readyz"  // answers 200 if the host takes requests
+	healthPath = "/healthz" // answers 200 as long as the process serves at all
+)
 
 // demoKey is the key of the demonstration.
 const demoKey = "demo"
@@ -133,19 +191,24 @@ func (m *Main) demonstration() host.Upstream {
 }
 
 // reportClientConfigs prints which MCP clients have configured servers, and how to run
-// them here. It starts nothing.
+// them here. It starts nothing. For the files of a project it suggests no command that
+// runs them: who wrote them is unknown.
 func (m *Main) reportClientConfigs() {
 	dir, err := os.Getwd()
 	if err != nil {
 		return
 	}
 	for _, f := range config.FindClientConfigs(m.getenv, dir) {
+		if f.Project {
+			m.message("found servers of %s in this directory; to see them: %s config show --config %s", f.Client.Name, m.program(), quote(f.Path))
+			continue
+		}
 		m.message("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), quote(f.Path))
 	}
 }
 
-// listen listens on a loopback address, or on another one with authentication or
-// --insecure-no-auth.
+// listen listens on a loopback address, or on another one if the flags say how clients
+// authenticate and what protects their requests on the network.
 func (v *upCommand) listen(m *Main) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(v.addr); err != nil {
 		return nil, usagef("--addr %q: want HOST:PORT, such as %s", v.addr, defaultAddr)
@@ -157,9 +220,19 @@ func (v *upCommand) listen(m *Main) (net.Listener, error) {
 	if err := v.auth.check(resolved); err != nil {
 		return nil, err
 	}
+	if err := v.transport.check(resolved); err != nil {
+		return nil, err
+	}
+	secure, err := v.transport.config(m)
+	if err != nil {
+		return nil, err
+	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s; use another port with --addr, or port 0 for any free one", err, m.portUser(resolved.Port))
+	}
+	if secure != nil {
+		return tls.NewListener(listener, secure), nil
 	}
 	return listener, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,25 +41,37 @@ func TestConfigurationErrorsAreReported(t *testing.T) {
 
 func TestInputsAreRequestedOnATerminalOnly(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "mcp.json")
+	home := t.TempDir()
+	path := filepath.Join(home, "mcp.json")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	content := `{"inputs": [{"id": "key", "description": "Key of the API"}, {"id": "region", "options": ["eu", "us"], "default": "eu"}],
-		"servers": {"a": {"command": "c", "args": ["${input:key}", "${input:region}", "${input:key}"]}, "b": {"command": "${UNSET}"}}}`
+		"servers": {"a": {"command": ` + strconv.Quote(self) + `, "args": ["${input:key}", "${input:region}", "${input:key}"], "env": {"` + role + `": "quick"}}}}`
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, interactive := range []bool{true, false} {
 		var words output
 		m := &cli.Main{
-			Stdin: strings.NewReader("s3cr3t\n\n"), Stdout: &words, Stderr: &words, Interactive: interactive,
-			Args: []string{"fondaco", "up", "--strict", "--addr", "127.0.0.1:0", "--config", path},
+			Stdin: strings.NewReader("y\ns3cr3t\n\n"), Stdout: &words, Stderr: &words, Interactive: interactive,
+			Args: []string{"fondaco", "up", "--strict", "--addr", "127.0.0.1:0", "--config", path}, Env: []string{"HOME=" + home},
 		}
-		if code := m.Main(t.Context()); code != 2 {
-			t.Errorf("got exit code %d, want 2: there is a mistake", code)
+		if !interactive {
+			if code := m.Main(t.Context()); code != 2 || !strings.Contains(words.String(), `input "key": there is no terminal to ask for it; set the variable FONDACO_INPUT_KEY`) {
+				t.Errorf("got exit code %d, %s, want how to give the input", code, words.String())
+			}
+			continue
 		}
-		asked := strings.Count(words.String(), "Key of the API: ") == 1 && strings.Contains(words.String(), "region (eu, us) [eu]: ")
-		refused := strings.Contains(words.String(), `input "key": there is no terminal to ask for it; set the variable FONDACO_INPUT_KEY`)
-		if asked != interactive || refused == interactive || !strings.Contains(words.String(), "the variable UNSET is not set") {
-			t.Errorf("interactive %v: got %s", interactive, words.String())
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan int, 1)
+		go func() { ended <- m.Main(ctx) }()
+		words.await(t, `upstream   a    ready`)
+		cancel()
+		<-ended
+		if got := words.String(); strings.Count(got, "Key of the API: ") != 1 || !strings.Contains(got, "region (eu, us) [eu]: ") || strings.Index(got, "[y/N]") > strings.Index(got, "Key of the API") {
+			t.Errorf("got %s, want each input asked for once, after the approval", got)
 		}
 	}
 }

@@ -1,0 +1,105 @@
+//go:build !race
+
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// newProjectHost is a host in a terminal, with the servers of a project's file. A call of the
+// tool describe of a server needs consent.
+func newProjectHost(t *testing.T, servers ...string) (h *consentHost, write func(servers ...string)) {
+	t.Helper()
+	home := t.TempDir()
+	path := filepath.Join(home, "project.json")
+	write = func(servers ...string) {
+		var entries []string
+		for _, name := range servers {
+			entries = append(entries, fmt.Sprintf(`%q: {"command": %q, "env": {%q: "server"}, "fondaco": {"confirm": {"describe": "always"}}}`, name, program(t), role))
+		}
+		if err := os.WriteFile(path, []byte(`{"mcpServers": {`+strings.Join(entries, ",")+`}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(servers...)
+	env := []string{"FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
+	return &consentHost{inTerminalAt(t, home, env, "up", "--addr", "127.0.0.1:0", "--config", path), home}, write
+}
+
+func TestHostAsksOnItsTerminalForWhatServersList(t *testing.T) {
+	t.Parallel()
+	h, write := newProjectHost(t, "one", "two")
+	h.press(t, `Start these 2 servers now and in future\? \[y/N, s asks for each\] `, "maybe\n")
+	h.press(t, `found "maybe", want y, s or n`, "y\n")
+	// The servers are asked for one after the other.
+	h.press(t, `(?s)Ctrl-C stops it.*The server "one" .*7 new tools, 1 new prompt.*tool add .*read-only  Add two numbers.*wait: 1.*Approve what one lists\? \[y/N, s shows the texts\] `, "s\n")
+	h.press(t, `(?s)\+  "description": "Add two numbers.*Approve what one lists\?`, "yse\n")
+	h.press(t, `found "yse", want y, s or n`, "yes\n")
+	h.screen.await(t, `one is approved`)
+	if text, code := h.run(t, "call", "one/add", "a=1", "b=2"); code != 0 {
+		t.Errorf("got %q, %d, want the tool to be usable", text, code)
+	}
+	// A call is more urgent. What is typed for the question before it is not its answer.
+	h.screen.await(t, `Approve what two lists\?`)
+	ended := h.call(t, "a=1")
+	h.press(t, `(?s)1 Allow a call of one/describe\?.*Type (a\d+) and then one of`, "y\n")
+	name := h.screen.await(t, `found "y", want (a\d+) first`)[1]
+	h.press(t, name, name+" y\n")
+	if text, code := ended(); code != 0 {
+		t.Errorf("got %q, %d, want the call made", text, code)
+	}
+	// The other question comes back, and another terminal can answer it with the code.
+	h.screen.await(t, `(?s)found "y", want a\d+ first.*The server "two" .*Approve what two lists\?`)
+	other := inTerminalAt(t, h.home, h.Env, "approve", "two")
+	code := h.screen.await(t, `its code is (\d{6}): type it there\s+it wants to approve two `)[1]
+	other.press(t, `Approve what two lists\? \[the code for yes, N no, s shows the texts\] `, code+"\n")
+	if screen, code := other.end(t); code != 0 || !strings.Contains(screen, "two is approved") {
+		t.Errorf("got %q, %d, want it approved with one code", screen, code)
+	}
+	h.screen.await(t, `two: answered elsewhere`)
+	// A server that is added while the host runs is asked for, too, and a no is not asked again.
+	write("one", "two", "three")
+	h.press(t, `(?s)The server "three" is a program.*Type a\d+ and then one of \[y, s or n\]`, "three y\n")
+	name = h.screen.await(t, `found "three y", want (a\d+) first`)[1]
+	h.press(t, name, name+" n\n")
+	h.screen.await(t, `not approved: three; to be asked again: \S+ approve three`)
+	write("one", "two", "three", "four")
+	h.press(t, `(?s)The server "four" is a program.*Start it now and in future\? \[y/N, s shows the texts\] `, "n\n")
+	h.screen.await(t, `not approved: four`)
+	if screen := h.screen.String(); strings.Count(screen, `The server "three" is`) != 1 {
+		t.Errorf("got %q, want one question about the server that was refused", screen)
+	}
+}
+
+func TestSeveralApprovalsNeedOneCode(t *testing.T) {
+	t.Parallel()
+	h, _ := newProjectHost(t, "a", "b", "c", "d", "e")
+	h.press(t, `Start these 5 servers now and in future\?`, "y\n")
+	h.screen.await(t, `Approve what a lists\?`)
+	other := inTerminalAt(t, h.home, h.Env, "approve", "--all")
+	code := h.screen.await(t, `its code is (\d{6}): type it there\s+it wants to approve a, b, c, d, e `)[1]
+	other.press(t, `Approve all 5\? \[the code for yes, N no, s shows the texts\] `, code+"\n")
+	screen, exit := other.end(t)
+	if lines := strings.Count(screen, "\n"); exit != 0 || lines > 24 || !strings.Contains(screen, "e is approved") {
+		t.Errorf("got %q with %d lines, %d, want one screen and one code", screen, lines, exit)
+	}
+	within(t, "the tools can be used", func() bool {
+		_, code := h.run(t, "call", "e/add", "a=1")
+		return code == 0
+	})
+}
+
+func TestEndOfTheInputApprovesNothing(t *testing.T) {
+	t.Parallel()
+	h, _ := newProjectHost(t, "one")
+	h.press(t, `Start it now and in future\? \[y/N\] `, "y\n")
+	h.press(t, `Approve what one lists\?`, ctrlD)
+	h.screen.await(t, `(?s)the input has ended.*waiting    one: \S+ approve one`)
+	if text, code := h.run(t, "call", "one/add", "a=1"); code != 7 {
+		t.Errorf("got %q, %d, want the tool to wait", text, code)
+	}
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/fondaco/fondaco/host/approval"
+)
+
+// maxDetailed is the largest number of questions of which a screen has all details.
+const maxDetailed = 3
+
+// showPending prints what the user is asked to approve: all of it for one question, less for
+// several, and a few lines for each of many, so that they are on one screen.
+func (m *Main) showPending(all []pendingApproval) {
+	questions := questionsOf(all)
+	named := ""
+	for i, w := range questions {
+		file := fileOf(&w)
+		if len(questions) > maxDetailed && (i == 0 || file != named) {
+			m.message("\nWaiting for approval%s:\n", file)
+			named = file
+		}
+		switch {
+		case len(questions) > maxDetailed && w.server != nil:
+			m.showServersBriefly(w.question)
+		case len(questions) > maxDetailed:
+			m.showDefinitionsBriefly(waitingChange{w.upstream, w.change})
+		case w.server != nil:
+			m.showServerQuestion(w.question, len(questions) == 1)
+		default:
+			m.showDefinitions(waitingChange{w.upstream, w.change})
+		}
+	}
+}
+
+// showPendingTexts prints all details of what the user is asked to approve.
+func (m *Main) showPendingTexts(all []pendingApproval) {
+	for _, w := range questionsOf(all) {
+		if w.server != nil {
+			m.showServerQuestion(w.question, true)
+			continue
+		}
+		m.message("\nThe server %q%s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change))
+		m.showTexts(waitingChange{w.upstream, w.change})
+	}
+}
+
+// questionsOf returns the first of each question: servers that have changed in the same way are
+// one question.
+func questionsOf(all []pendingApproval) (questions []pendingApproval) {
+	for i, w := range all {
+		if w.question == nil || i == 0 || all[i-1].question != w.question {
+			questions = append(questions, w)
+		}
+	}
+	return questions
+}
+
+// showsTexts is the option that shows all details of what waits.
+var showsTexts = option{"s", "shows the texts"}
+
+// approveQuestion asks whether to approve.
+func approveQuestion(all []pendingApproval) string {
+	switch names := approvedNames(all); {
+	case len(names) > 1:
+		return fmt.Sprintf("Approve all %d?", len(names))
+	case all[0].server == nil:
+		return "Approve what " + names[0] + " lists?"
+	default:
+		return "Approve " + names[0] + "?"
+	}
+}
+
+// fileOf names the file that names a server.
+func fileOf(w *pendingApproval) string {
+	switch origin := w.upstream.Origin; {
+	case origin.File == "":
+		return ""
+	case origin.Project != "":
+		return ", named by " + cleanLine(origin.File) + ", a file of a project"
+	default:
+		return ", named by " + cleanLine(origin.File)
+	}
+}
+
+// showServersBriefly prints the servers of a question, each with its command line and with what
+// is most important about it.
+func (m *Main) showServersBriefly(q *approval.Question) {
+	if len(q.Pending) > 1 {
+		m.showServerQuestion(q, false)
+		return
+	}
+	p := &q.Pending[0]
+	state := "new"
+	if len(p.Changes) > 0 {
+		state = "changed"
+	}
+	where := ""
+	if p.Subject.Program != nil && p.Subject.Program.Dir != filepath.Dir(p.Subject.File) {
+		where = "  in " + p.Subject.Program.Dir
+	}
+	m.message("  %s  %s  %s%s", p.Subject.Name, state, cleanLine(p.Subject.CommandLine()), cleanLine(where))
+	for _, change := range p.Changes {
+		m.message("      changed  %s", cleanLine(change))
+	}
+	if p.Subject.Program != nil {
+		for _, v := range p.Subject.Program.Variables {
+			if v.Value != "" {
+				m.message("      with     %s", describeVariable(&v))
+			}
+		}
+		return
+	}
+	for _, sent := range p.Subject.Remote.Sends {
+		m.message("      sends    %s", cleanLine(sent))
+	}
+	for _, concern := range p.Subject.Remote.Concerns {
+		m.message("      WARNING  %s", cleanLine(concern))
+	}
+}

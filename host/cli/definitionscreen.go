@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/definition"
+)
+
+const (
+	// maxShownDefinitions limits the definitions of one server that are named on a screen.
+	maxShownDefinitions = 30
+	// maxShownDiff limits the changed lines of one server that are shown unasked.
+	maxShownDiff = 30
+	// maxShownFindings limits the findings of one definition that are shown unasked.
+	maxShownFindings = 5
+)
+
+// showDefinitions prints what waits of a server: a line for each definition, those with findings
+// first, and what has changed in them if that is short.
+func (m *Main) showDefinitions(w waitingChange) {
+	c := w.change
+	what := "has other definitions than those that you have approved"
+	if c.First {
+		what = "lists what a model reads and no client sees before you approve it"
+	}
+	m.message("\nThe server %q%s %s: %s\n", w.upstream.Key, versionsOf(c), what, countKinds(c))
+	shown := slices.Clone(c.Definitions)
+	slices.SortStableFunc(shown, func(a, b definition.Difference) int {
+		return min(len(b.Findings), 1) - min(len(a.Findings), 1)
+	})
+	more := len(shown) - maxShownDefinitions
+	shown = shown[:min(len(shown), maxShownDefinitions)]
+	names, claims := 0, 0
+	for i := range shown {
+		names = max(names, len(describeDefinition(shown[i].WaitingDefinition)))
+		claims = max(claims, len(strings.Join(shown[i].Annotations, ", ")))
+	}
+	names = min(names, m.width()/2)
+	for i := range shown {
+		d := &shown[i]
+		line := fmt.Sprintf("  %-8s %-*s  %-*s  %s", d.Change, names, describeDefinition(d.WaitingDefinition), claims, strings.Join(d.Annotations, ", "), cleanLine(d.Description))
+		m.message("%s", cut(strings.TrimRight(line, " "), max(m.width()-1, names+claims+12)))
+		for _, f := range d.Findings[:min(len(d.Findings), maxShownFindings)] {
+			m.message("           WARNING: %s", cleanLine(f))
+		}
+	}
+	if more > 0 {
+		m.message("  and %d more", more)
+	}
+	if claims > 0 {
+		m.message("\n\"read-only\" and \"destructive\" are what the server says of its tools.")
+	}
+	if changed := changedTexts(c); changed != "" && strings.Count(changed, "\n") <= maxShownDiff {
+		m.message("%s", strings.TrimRight(changed, "\n"))
+	}
+}
+
+// showDefinitionsBriefly prints what waits of a server on a line, and what is suspicious.
+func (m *Main) showDefinitionsBriefly(w waitingChange) {
+	var names []string
+	for i := range w.change.Definitions {
+		d := &w.change.Definitions[i]
+		name := shortName(d)
+		if slices.Contains(d.Annotations, "destructive") {
+			name += " (destructive)"
+		}
+		names = append(names, name)
+	}
+	line := fmt.Sprintf("  %s%s  %s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change), strings.Join(names, ", "))
+	m.message("%s", cut(line, 2*m.width()))
+	left := maxShownFindings
+	for i := range w.change.Definitions {
+		d := &w.change.Definitions[i]
+		for _, f := range d.Findings {
+			if left--; left >= 0 {
+				m.message("      WARNING: %s: %s", describeDefinition(d.WaitingDefinition), cleanLine(f))
+			}
+		}
+	}
+	if left < 0 {
+		m.message("      WARNING: %d more", -left)
+	}
+}
+
+func shortName(d *definition.Difference) string {
+	if d.Name == "" {
+		return string(d.Kind)
+	}
+	return cleanLine(d.Name)
+}
+
+// countKinds counts the definitions of a change, such as: 3 new tools, 1 changed prompt.
+func countKinds(c *definition.Change) string {
+	type group struct {
+		change host.DefinitionChange
+		kind   host.DefinitionKind
+	}
+	var order []group
+	counts := make(map[group]int)
+	for i := range c.Definitions {
+		g := group{c.Definitions[i].Change, c.Definitions[i].Kind}
+		if counts[g]++; counts[g] == 1 {
+			order = append(order, g)
+		}
+	}
+	var parts []string
+	for _, g := range order {
+		text := fmt.Sprintf("%d %s %s", counts[g], g.change, g.kind)
+		switch {
+		case g.kind == host.KindInstructions:
+			text = fmt.Sprintf("%s %s", g.change, g.kind)
+		case counts[g] > 1:
+			text += "s"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// changedTexts returns the changed lines of the definitions that were approved in another form.
+func changedTexts(c *definition.Change) string {
+	return textsOf(c, func(d *definition.Difference) bool { return d.Change != host.DefinitionAdded })
+}
+
+// showTexts prints all texts of what waits.
+func (m *Main) showTexts(w waitingChange) {
+	m.message("%s", strings.TrimRight(textsOf(w.change, func(*definition.Difference) bool { return true }), "\n"))
+}
+
+// textsOf returns the texts of some definitions, or the lines of them that have changed.
+func textsOf(c *definition.Change, wanted func(*definition.Difference) bool) string {
+	var b strings.Builder
+	for i := range c.Definitions {
+		d := &c.Definitions[i]
+		if d.Diff == "" || !wanted(d) {
+			continue
+		}
+		seen := ""
+		if d.Audience != "" {
+			seen = ", seen by clients with " + cleanLine(d.Audience)
+		}
+		fmt.Fprintf(&b, "\n%s%s:\n%s\n", describeDefinition(d.WaitingDefinition), seen, strings.TrimRight(d.Diff, "\n"))
+	}
+	return b.String()
+}
+
+// versionsOf names the version of the server that lists a change.
+func versionsOf(c *definition.Change) string {
+	switch {
+	case c.Version == "":
+		return ""
+	case c.OldVersion == "" || c.OldVersion == c.Version:
+		return fmt.Sprintf(" (version %s)", cleanLine(c.Version))
+	}
+	return fmt.Sprintf(" (version %s, before %s)", cleanLine(c.Version), cleanLine(c.OldVersion))
+}
+
+// describeDefinition names a definition, such as: tool read_file.
+func describeDefinition(w host.WaitingDefinition) string {
+	text := string(w.Kind)
+	if w.Name != "" {
+		text += " " + cleanLine(w.Name)
+	}
+	if w.OldName != "" {
+		text += ", before " + cleanLine(w.OldName)
+	}
+	return text
+}

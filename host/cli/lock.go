@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/userfile"
+)
+
+var lockEntry = commandInfo{
+	name: "lock", does: "write fondaco.lock of a project, or compare with it",
+	about: `The file has the programs, the versions of packages, and digests of what you have
+approved of each server. A team commits it: a host refuses what differs from it.
+It approves nothing. Without --config it is that of the running host. --check --yes
+starts the servers as the file has them, without an approval, and compares what they
+list: for CI, where nothing was approved before and nothing is afterwards.`,
+	example: "lock --config .mcp.json --check --yes",
+	make:    func() command { return new(lockCommand) },
+}
+
+type lockCommand struct {
+	output
+	hostProcess
+	check bool
+}
+
+func (v *lockCommand) declare(f *flag.FlagSet) {
+	v.output.declare(f)
+	f.StringVar(&v.hostProcess.config, "config", "", "use the servers of `FILE`")
+	f.BoolVar(&v.check, "check", false, "compare, and write nothing")
+	f.BoolVar(&v.yes, "yes", false, "with --check: start the servers for that without approval")
+}
+
+func (v *lockCommand) run(ctx context.Context, m *Main, operands []string) error {
+	if len(operands) > 0 {
+		return usagef("found %q, want no operands", operands[0])
+	}
+	if v.yes && !v.check {
+		return usagef("found --yes without --check; a lock has what you have approved")
+	}
+	v.hostProcess.config = cmp.Or(v.hostProcess.config, m.configOfRunningHost(ctx))
+	v.forgets = v.yes
+	if err := v.openForApproval(m); err != nil {
+		return err
+	}
+	if len(v.upstreams) == 0 || v.upstreams[0].Origin.Project == "" {
+		return usagef("%s is your own file; a lock is for the file of a project", v.path)
+	}
+	project := v.upstreams[0].Origin.Project
+	if v.check {
+		return v.compare(ctx, m, project)
+	}
+	now, err := v.definitions.Lock(ctx, v.upstreams)
+	if err != nil {
+		return codedErrorf(exitConsent, "%w", err)
+	}
+	text, err := now.Encode()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(project, definition.LockFile)
+	if err := userfile.WriteFile(path, text); err != nil {
+		return err
+	}
+	m.info("%s is written: %d servers", path, len(now.Servers))
+	for i := range v.upstreams {
+		m.warnOfLockedArguments(&v.upstreams[i])
+	}
+	return nil
+}
+
+// compare compares the lock file with what is configured, and with the definitions that are
+// approved or, with --yes, listed now. What cannot be compared is an error after all differences.
+func (v *lockCommand) compare(ctx context.Context, m *Main, project string) error {
+	before, err := definition.ReadLock(project)
+	switch {
+	case err != nil:
+		return &codedError{exitUsage, err}
+	case before == nil:
+		return usagef("%s does not exist in %s; %s lock writes it", definition.LockFile, project, m.program())
+	}
+	now, incomplete, err := v.current(ctx, m)
+	if err != nil {
+		return err
+	}
+	differences := before.Differences(now)
+	if v.json {
+		if err := m.writeDocument(document{"differences": append([]string{}, differences...)}); err != nil {
+			return err
+		}
+	} else {
+		for _, text := range differences {
+			m.message("%s", cleanLine(text))
+		}
+	}
+	switch {
+	case len(differences) > 0:
+		return codedErrorf(exitPolicy, "%s differs from what is configured and %s: %d", definition.LockFile, v.compared(), len(differences))
+	case incomplete != nil:
+		return incomplete
+	}
+	m.info("%s is as configured and %s", definition.LockFile, v.compared())
+	return nil
+}
+
+func (v *lockCommand) compared() string {
+	if v.yes {
+		return "listed"
+	}
+	return "approved"
+}
+
+// current returns the lock as it is now, and why it is not complete.
+func (v *lockCommand) current(ctx context.Context, m *Main) (now *definition.Lock, incomplete, err error) {
+	if v.yes {
+		return v.listed(ctx, m)
+	}
+	if now, incomplete = v.definitions.Lock(ctx, v.upstreams); incomplete == nil {
+		return now, nil, nil
+	}
+	now, err = v.definitions.Listed(ctx, v.upstreams, func(string) bool { return false })
+	return now, codedErrorf(exitConsent, "%w; --check --yes starts the servers and compares what they list", incomplete), err
+}
+
+// listed starts the servers that are as the lock file has them, which is what Admit wants, and
+// returns what they list. Their approvals end with this command.
+func (v *lockCommand) listed(ctx context.Context, m *Main) (now *definition.Lock, incomplete, err error) {
+	if v.checkYes(); !v.yes {
+		return nil, nil, codedErrorf(exitConsent, "nothing was started")
+	}
+	upstreams := slices.Clone(v.upstreams)
+	for i := range upstreams {
+		upstreams[i].Settings.Lazy = false
+	}
+	v.gateway = gateway.New(upstreams, &gateway.Options{
+		Admit: v.admit, FilterDefinitions: v.filterDefinitions, Auth: v.tokens.Authorizer, OnDecision: v.audit.Write, Logger: m.logger(),
+	})
+	m.onClose(v.gateway.Close)
+	v.gateway.Start(ctx)
+	statuses := v.gateway.Status()
+	var failed []error
+	for i, s := range statuses {
+		if s.State != host.Ready && definition.CheckLock(&upstreams[i]) == nil { // else the difference says why
+			failed = append(failed, fmt.Errorf("server %q: what it lists cannot be compared: %s", s.Key, cleanLine(s.Reason)))
+		}
+	}
+	if len(failed) > 0 {
+		incomplete = codedErrorf(exitUnreachable, "%w", errors.Join(failed...))
+	}
+	now, err = v.definitions.Listed(ctx, v.upstreams, func(key string) bool {
+		return slices.ContainsFunc(statuses, func(s host.Status) bool { return s.Key == key && s.State == host.Ready })
+	})
+	return now, incomplete, err
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/fondaco/fondaco/host/userfile"
+)
+
+// ownTokenFile returns the path of the file of tokens that the host creates for its user:
+// clients.tokens in the directory of the state. If it does not exist it is created, with
+// one token.
+func (m *Main) ownTokenFile() (string, error) {
+	dir, err := stateDir(m.getenv)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "clients.tokens")
+	_, err = os.Lstat(path)
+	switch {
+	case err == nil:
+		m.message("clients need a token of %s", path)
+		return path, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	if err := userfile.MkdirAll(dir); err != nil {
+		return "", err
+	}
+	if repository := repositoryOf(dir); repository != "" {
+		return "", usagef("%s is below the repository %s, where a token could be published; want $XDG_STATE_HOME elsewhere, or --auth-tokens FILE", dir, repository)
+	}
+	content := "# Tokens for clients of this host, one NAME:TOKEN a line.\nuser:" + rand.Text() + "\n"
+	if err := userfile.WriteFile(path, []byte(content)); err != nil {
+		return "", fmt.Errorf("create a token: %w", err)
+	}
+	m.message("clients need the token that was created in %s", path)
+	return path, nil
+}
+
+// repositoryEntries are what version control systems create in the directory that they
+// manage.
+var repositoryEntries = []string{".git", ".hg", ".svn", ".jj", ".bzr", "CVS", ".fslckout", "_FOSSIL_", ".pijul", "_darcs"}
+
+// repositoryOf returns the directory under version control that a directory is in, or
+// nothing.
+func repositoryOf(dir string) string {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		for _, name := range repositoryEntries {
+			if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
+				return at
+			}
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}

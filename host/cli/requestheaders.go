@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/fondaco/fondaco/host/userfile"
+)
+
+// tokenVariable is the variable of the token for the server at urlVariable.
+const tokenVariable = "FONDACO_TOKEN"
+
+// requestHeaders are the headers that the command line adds to the requests of a command
+// to a server over HTTP, its token among them.
+type requestHeaders struct {
+	token string
+	lines list
+}
+
+func (h *requestHeaders) declare(f *flag.FlagSet) {
+	f.StringVar(&h.token, "token", "", "send the bearer token `TOKEN`, or that in @FILE")
+	f.Var(&h.lines, "header", "send a header `KEY: VALUE`, or those in @FILE")
+}
+
+// given reports whether the command line has any.
+func (h *requestHeaders) given() bool { return h.token != "" || len(h.lines) > 0 }
+
+// read returns the headers, and reads the files that the flags name. fallback is the token
+// if the flags give no credentials.
+func (h *requestHeaders) read(fallback string) (http.Header, error) {
+	header := make(http.Header)
+	for _, value := range h.lines {
+		lines := []string{value}
+		if path, ok := strings.CutPrefix(value, "@"); ok {
+			text, err := readSecret(path)
+			if err != nil {
+				return nil, usagef("--header: %w", err)
+			}
+			lines = strings.Split(text, "\n")
+		}
+		for _, line := range lines {
+			if err := addHeader(header, strings.TrimSpace(line)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	from, value := "--token", h.token
+	switch named := header.Get("Authorization") != ""; {
+	case named && value != "":
+		return nil, usagef("found both --token and a header Authorization, want one of them")
+	case named, value == "" && fallback == "":
+		return header, nil
+	case value == "":
+		from, value = "$"+tokenVariable, fallback
+	}
+	token, err := tokenOf(value)
+	if err != nil {
+		return nil, usagef("%s: %w", from, err)
+	}
+	header.Set("Authorization", "Bearer "+token)
+	return header, nil
+}
+
+var (
+	headerName  = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	headerValue = regexp.MustCompile("^[\t\x20-\x7e\u0080-\U0010ffff]*$")
+	bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+)
+
+// addHeader adds the header of a line. Errors contain no value, which may be a secret.
+func addHeader(header http.Header, line string) error {
+	if line == "" || strings.HasPrefix(line, "#") {
+		return nil
+	}
+	name, value, ok := strings.Cut(line, ":")
+	if !ok || !headerName.MatchString(name) {
+		return usagef("--header: want KEY: VALUE, or @FILE with such lines")
+	}
+	if value = strings.TrimSpace(value); !headerValue.MatchString(value) {
+		return usagef("--header: the value of %q has a control character", name)
+	}
+	header.Add(name, value)
+	return nil
+}
+
+// tokenOf returns the token that a flag or variable gives: itself, or the content of
+// @FILE.
+func tokenOf(value string) (string, error) {
+	if path, ok := strings.CutPrefix(value, "@"); ok {
+		text, err := readSecret(path)
+		if err != nil {
+			return "", err
+		}
+		value = strings.TrimSpace(text)
+	}
+	if !bearerToken.MatchString(value) {
+		return "", fmt.Errorf("found no bearer token, want letters, digits and -._~+/ alone, or @FILE")
+	}
+	return value, nil
+}
+
+// maxSecret limits a file of a token or of headers, in bytes.
+const maxSecret = 1 << 16
+
+// readSecret reads a file that only the user can read. What is no file, such as the pipe
+// of a shell's <(command), is read as it is.
+func readSecret(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxSecret))
+		return string(text), err
+	}
+	text, err := userfile.ReadFile(path, maxSecret)
+	return string(text), cmp.Or(err, userfile.CheckPrivate(path))
+}

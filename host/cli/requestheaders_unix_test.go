@@ -1,0 +1,138 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// headerServer is a server that keeps the headers of its requests.
+type headerServer struct {
+	mu      sync.Mutex
+	headers []http.Header
+}
+
+func (s *headerServer) serve(t *testing.T) (url string) {
+	t.Helper()
+	inner := newScriptServer().HTTPHandler()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.headers = append(s.headers, r.Header.Clone())
+		s.mu.Unlock()
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+func (s *headerServer) all() []http.Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.headers
+}
+
+func TestEveryCommandSendsTheTokenAndTheHeadersOfItsFlags(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(canaryA+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	more := filepath.Join(t.TempDir(), "headers")
+	if err := os.WriteFile(more, []byte("# of the proxy\nX-Team: blue\nX-Role: reader\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"tools", "tools add", "call add a=1", "resources", "read notes://readme", "prompts", "prompt greet", "complete greet who=A", "servers", "watch"} {
+		for name, test := range map[string]struct {
+			flags []string
+			env   string
+		}{
+			"flag": {flags: []string{"--token", canaryA}}, "file": {flags: []string{"--token", "@" + file}}, "variable": {env: canaryA}, "file of the variable": {env: "@" + file},
+			"header": {flags: []string{"--header", "Authorization: Bearer " + canaryA}},
+		} {
+			if name != "file" && command != "tools" {
+				continue
+			}
+			t.Run(command+" "+name, func(t *testing.T) {
+				t.Parallel()
+				var server headerServer
+				url := server.serve(t)
+				args := append(splitWords(command), test.flags...)
+				args = append(args, "--timeout", "20s", "--header", "@"+more)
+				s := session{env: []string{"HOME=" + t.TempDir(), "FONDACO_URL=" + url, "FONDACO_TOKEN=" + test.env}}
+				if test.env == "" {
+					s.env = s.env[:1]
+					args = append(args, "--url", url)
+				}
+				if command == "watch" {
+					args = append(args, "--timeout", "1s")
+				}
+				_, stderr, _ := s.run(t.Context(), args...)
+				all := server.all()
+				if len(all) == 0 {
+					t.Fatalf("got %s, want requests", stderr)
+				}
+				for _, h := range all {
+					if h.Get("Authorization") != "Bearer "+canaryA || h.Get("X-Team") != "blue" || h.Get("X-Role") != "reader" {
+						t.Errorf("got %v, want the headers in each request", h)
+					}
+				}
+				if strings.Contains(stderr, "CANARY") {
+					t.Errorf("got %s, want no token shown", stderr)
+				}
+			})
+		}
+	}
+}
+
+func TestTokenOfTheEnvironmentIsForTheServerOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	var named, other headerServer
+	s := session{env: []string{"HOME=" + t.TempDir(), "FONDACO_URL=" + named.serve(t), "FONDACO_TOKEN=" + canaryA}}
+	if _, stderr, code := s.run(t.Context(), "tools", "--url", other.serve(t)); code != 0 {
+		t.Errorf("got %s, %d", stderr, code)
+	}
+	if all := other.all(); len(all) == 0 || all[0].Get("Authorization") != "" || len(named.all()) > 0 {
+		t.Errorf("got %v, want the token sent to no other server", all)
+	}
+}
+
+func TestBadTokensAndHeadersAreUsageErrors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open := filepath.Join(dir, "open")
+	if err := os.WriteFile(open, []byte(canaryA), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no token":                {[]string{"--token", "CANARY with spaces"}, "want letters, digits"},
+		"no such file":            {[]string{"--token", "@/no/such"}, "--token: stat /no/such"},
+		"file that others read":   {[]string{"--token", "@" + open}, "others can read it; chmod 600"},
+		"header without a colon":  {[]string{"--header", "CANARY"}, "want KEY: VALUE"},
+		"name with a space":       {[]string{"--header", "A B: CANARY"}, "want KEY: VALUE"},
+		"line break":              {[]string{"--header", "A: CANARY\r\nB: c"}, `the value of "A" has a control character`},
+		"token and authorization": {[]string{"--token", canaryA, "--header", "authorization: Basic CANARY"}, "found both --token and a header Authorization"},
+		"command":                 {[]string{"--token", canaryA, "--", "true"}, "want them with a server over HTTP"},
+		"configuration":           {[]string{"--header", "A: b", "--config", "x.json"}, "want them with a server over HTTP"},
+	} {
+		args := append([]string{"tools", "--url", "http://127.0.0.1:1/mcp"}, test.args...)
+		if name == "command" || name == "configuration" {
+			args = append([]string{"tools"}, test.args...)
+		}
+		_, stderr, code := session{env: []string{"HOME=" + dir}}.run(t.Context(), args...)
+		if code != 2 || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "CANARY") {
+			t.Errorf("%s: got %q, %d, want %q and 2", name, stderr, code, test.want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/audit"
+	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// knownSecrets are the secrets that no log may contain. The zero value has none.
+type knownSecrets struct {
+	mu         sync.Mutex
+	configured []string            // guarded by mu: as the configuration has them
+	resolved   map[string][]string // guarded by mu: by upstream, of its references
+	redact     func(string) string // guarded by mu: nil until there are any
+}
+
+// configure replaces the secrets of the configuration, and returns all.
+func (k *knownSecrets) configure(upstreams []host.Upstream) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.configured = nil
+	for i := range upstreams {
+		k.configured = append(k.configured, secretsOf(&upstreams[i])...)
+	}
+	maps.DeleteFunc(k.resolved, func(key string, _ []string) bool {
+		return !slices.ContainsFunc(upstreams, func(u host.Upstream) bool { return u.Key == key })
+	})
+	return k.changedLocked()
+}
+
+// resolve replaces the secrets of an upstream whose references were expanded, and returns all.
+func (k *knownSecrets) resolve(u *host.Upstream) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.resolved == nil {
+		k.resolved = make(map[string][]string)
+	}
+	k.resolved[u.Key] = secretsOf(u)
+	return k.changedLocked()
+}
+
+func (k *knownSecrets) changedLocked() []string {
+	all := k.allLocked()
+	k.redact = audit.TextRedactor(all)
+	return all
+}
+
+// all returns all secrets.
+func (k *knownSecrets) all() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.allLocked()
+}
+
+func (k *knownSecrets) allLocked() []string {
+	all := slices.Clone(k.configured)
+	for _, secrets := range k.resolved {
+		all = append(all, secrets...)
+	}
+	return all
+}
+
+// redacted returns a line of a log without secrets.
+func (k *knownSecrets) redacted(line string) string {
+	k.mu.Lock()
+	redact := k.redact
+	k.mu.Unlock()
+	if redact == nil {
+		redact = audit.TextRedactor(nil)
+	}
+	return redact(line)
+}
+
+// secretsOf returns the secrets of an upstream: values of headers and variables, and of
+// arguments with the name of a secret.
+func secretsOf(u *host.Upstream) (secrets []string) {
+	for _, values := range u.Header {
+		secrets = append(secrets, values...)
+	}
+	if secret := u.SignIn.ClientSecret; secret != "" {
+		secrets = append(secrets, secret.Reveal())
+	}
+	t, ok := u.Target.(*mcpclient.CommandTarget)
+	if !ok {
+		return secrets
+	}
+	for _, value := range t.Env {
+		secrets = append(secrets, value)
+	}
+	_, values := secretArguments(t.Args)
+	return append(secrets, values...)
+}
+
+// secretArguments returns the flags among arguments that have the name of a secret, and their
+// values.
+func secretArguments(args []string) (flags, values []string) {
+	for i, arg := range args {
+		name, value, assigned := strings.Cut(arg, "=")
+		if !strings.HasPrefix(name, "-") || !host.IsSecretName(strings.TrimLeft(name, "-")) {
+			continue
+		}
+		if !assigned && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if value != "" {
+			flags, values = append(flags, name), append(values, value)
+		}
+	}
+	return flags, values
+}
+
+// warnOfArguments says which arguments of a program look like secrets: all users of the machine
+// can see the command lines of its processes.
+func (m *Main) warnOfArguments(u *host.Upstream) {
+	t, ok := u.Target.(*mcpclient.CommandTarget)
+	if !ok {
+		return
+	}
+	if flags, _ := secretArguments(t.Args); len(flags) > 0 {
+		m.message("  visible    the value of %s, to every user of this machine (ps); \"env\" is the place for secrets", cleanLine(strings.Join(flags, ", ")))
+	}
+}
+
+// warnOfLockedArguments says which arguments in a lock file, which a team commits, look like secrets.
+// References are there as they are written, without their values.
+func (m *Main) warnOfLockedArguments(u *host.Upstream) {
+	if u.Source == nil {
+		return
+	}
+	var args []string
+	for _, arg := range u.Source.Args {
+		if !arg.Literal() {
+			arg.Written = ""
+		}
+		args = append(args, arg.Written)
+	}
+	if flags, _ := secretArguments(args); len(flags) > 0 {
+		m.message("  visible    the value of %s of %s, to everybody who reads %s; \"env\" is the place for secrets",
+			cleanLine(strings.Join(flags, ", ")), u.Key, definition.LockFile)
+	}
+}
+
+// logWriter writes lines of the log to standard error, without secrets and with what is not
+// shown made visible.
+type logWriter struct{ main *Main }
+
+func (w logWriter) Write(line []byte) (int, error) {
+	w.main.messageOfPeer("%s", strings.TrimSuffix(w.main.secrets.redacted(string(line)), "\n"))
+	return len(line), nil
+}

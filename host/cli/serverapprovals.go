@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// newApprovals returns the approvals of the user. onCarryOver may be nil.
+func (m *Main) newApprovals(s mcp.Store, onCarryOver func(*host.Upstream, []string)) (*approval.Store, error) {
+	key, err := m.approvalKey()
+	if err != nil {
+		return nil, err
+	}
+	return approval.New(s, approval.Options{Key: key, OnCarryOver: onCarryOver}), nil
+}
+
+// recordCarryOver records that an approval covers files that the administrator has
+// replaced.
+func (h *hostProcess) recordCarryOver(u *host.Upstream, changes []string) {
+	if err := h.recordDecision(host.Decision{
+		Time: time.Now(), Upstream: u.Key, Action: host.ActionCarryOver, Outcome: host.OutcomeDone, Reason: strings.Join(changes, "; "),
+	}); err != nil {
+		h.main.message("audit log: %v", err)
+	}
+}
+
+// serverQuestions returns what the servers need approval for.
+func (h *hostProcess) serverQuestions(ctx context.Context) ([]approval.Question, error) {
+	return h.approvals.Questions(ctx, h.configured())
+}
+
+// approveServer records and stores an approval. One that cannot be recorded is not stored.
+func (h *hostProcess) approveServer(ctx context.Context, p *approval.Pending, by string) error {
+	name := ""
+	if p.Subject.Program != nil {
+		name = p.Subject.Program.Files[0].Path
+	}
+	if err := h.recordDecision(host.Decision{
+		Time: time.Now(), Upstream: p.Subject.Name, Action: host.ActionApprove, Name: name, Outcome: host.OutcomeDone, Reason: by,
+	}); err != nil {
+		return err
+	}
+	return h.approvals.Approve(ctx, p, by)
+}
+
+// askForServers shows the servers that are not approved as they are now, and asks whether
+// they may be started: once for all that have changed in the same way. Several questions
+// are one screen, and can be answered together. Without a terminal it asks nothing, and
+// such servers are not started.
+func (h *hostProcess) askForServers(ctx context.Context) error {
+	defer h.askForInputs(ctx)
+	if h.approvals == nil || h.yes || !h.main.Interactive {
+		return nil
+	}
+	all, err := h.serverQuestions(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	if len(all) > 1 {
+		asked := pendingOf(all)
+		h.main.showPending(asked)
+		answer, ended, err := h.askUnlessEnded(ctx, asked, yesNo{
+			text: fmt.Sprintf("Start these %d servers now and in future?", countServers(all)), options: []option{{"s", "asks for each"}},
+		})
+		switch {
+		case ended, err != nil:
+			return err
+		case answer == yes:
+			return h.approvePending(ctx, asked, "by the user")
+		case answer == no:
+			for i := range all {
+				h.questions.approvals.setAnswered(pendingOf(all[i:i+1]), host.OutcomeRefused)
+			}
+			return nil
+		}
+	}
+	for i := range all {
+		asked := pendingOf(all[i : i+1])
+		h.main.showPending(asked)
+		answer, ended, err := h.askUnlessEnded(ctx, asked, yesNo{text: startQuestion(&all[i])})
+		switch {
+		case ended, err != nil:
+			return err
+		case answer != yes:
+			h.questions.approvals.setAnswered(asked, host.OutcomeRefused)
+			continue
+		}
+		if err := h.approvePending(ctx, asked, "by the user"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askUnlessEnded is askForApproval for questions that may stay without an answer: it is no error
+// that the input or ctx has ended, or that the answer cannot be given here.
+func (h *hostProcess) askUnlessEnded(ctx context.Context, all []pendingApproval, q yesNo) (answer string, ended bool, err error) {
+	answer, err = h.askForApproval(ctx, all, q)
+	switch {
+	case errors.Is(err, io.EOF), ctx.Err() != nil:
+		return no, true, nil
+	case exitCode(err) == exitConsent:
+		h.main.message("not approved: %s: %s", strings.Join(approvedNames(all), ", "), clean(err.Error()))
+		return no, false, nil
+	}
+	return answer, false, err
+}
+
+// startQuestion asks whether a server may be started or connected to.
+func startQuestion(q *approval.Question) string {
+	switch {
+	case len(q.Pending) > 1:
+		return "They can do whatever you can do. Start them now and in future?"
+	case q.Pending[0].Subject.Remote != nil:
+		return "Connect to it now and in future?"
+	}
+	return "It can do whatever you can do. Start it now and in future?"
+}
+
+func countServers(all []approval.Question) (n int) {
+	for _, q := range all {
+		n += len(q.Pending)
+	}
+	return n
+}
+
+// pendingOf returns the servers of questions.
+func pendingOf(all []approval.Question) (pending []pendingApproval) {
+	for i := range all {
+		for j := range all[i].Pending {
+			p := &all[i].Pending[j]
+			pending = append(pending, pendingApproval{upstream: p.Upstream, server: p, question: &all[i]})
+		}
+	}
+	return pending
+}
+
+// askForInputs asks for the inputs of the servers that are approved. For other servers it asks
+// nothing, because the user has not approved where the inputs are sent.
+func (h *hostProcess) askForInputs(ctx context.Context) {
+	for i := range h.upstreams {
+		if h.approvals == nil || h.main.inputFunc() == nil {
+			break
+		}
+		_, _ = h.admit(ctx, &h.upstreams[i]) // the start reports the error
+	}
+	h.main.answering.Lock()
+	defer h.main.answering.Unlock()
+	h.main.inputsAsked = true
+}
+
+// stopRevoked stops the servers whose approval was revoked. They are started again when
+// they are approved.
+func (h *hostProcess) stopRevoked(ctx context.Context) {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	all, statuses := h.configured(), h.gateway.Status()
+	remaining := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool {
+		i := slices.IndexFunc(statuses, func(s host.Status) bool { return s.Key == u.Key })
+		if i < 0 || statuses[i].State == host.NeedsApproval {
+			return false
+		}
+		p, err := h.approvals.Check(ctx, &u)
+		return err == nil && p != nil && p.Before == nil && !h.yes
+	})
+	if len(remaining) == len(all) {
+		return
+	}
+	h.gateway.Reload(remaining) // ends their connections and processes
+	h.gateway.Reload(all)
+}
+
+// showServerQuestion prints what the user is asked to approve: all of it, or what fits on a
+// screen with others.
+func (m *Main) showServerQuestion(q *approval.Question, whole bool) {
+	if len(q.Pending) == 1 {
+		m.showServer(&q.Pending[0], whole)
+		return
+	}
+	m.message("\nThe servers %s have not changed, but the program that they use was replaced:\n", namesOf(q))
+	for _, f := range q.Replaced {
+		m.showFile(f, whole)
+	}
+	for _, change := range q.Pending[0].Changes {
+		m.message("  changed    %s", cleanLine(change))
+	}
+}
+
+// namesOf lists the servers of a question.
+func namesOf(q *approval.Question) string {
+	var names []string
+	for _, p := range q.Pending {
+		names = append(names, fmt.Sprintf("%q", p.Subject.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// showServer prints what an approval of a server covers.
+func (m *Main) showServer(p *approval.Pending, whole bool) {
+	kind := "a program"
+	if p.Subject.Remote != nil {
+		kind = "a remote server"
+	}
+	state := "is not approved yet"
+	if len(p.Changes) > 0 {
+		state = "has changed since you approved it"
+	}
+	m.message("\nThe server %q is %s that %s:\n", p.Subject.Name, kind, state)
+	m.message("  %s\n", cleanLine(p.Subject.CommandLine()))
+	if p.Subject.Project != "" {
+		m.message("  named by   %s, a file of a project", cleanLine(p.Subject.File))
+	}
+	if p.Subject.Program != nil {
+		m.showProgram(p.Subject.Program, whole)
+		m.warnOfArguments(p.Upstream)
+	} else {
+		m.showRemote(p.Subject.Remote)
+	}
+	for _, change := range p.Changes {
+		m.message("  changed    %s", cleanLine(change))
+	}
+}
+
+func (m *Main) showProgram(p *approval.Program, whole bool) {
+	m.message("  directory  %s", linked(p.Dir, p.DirTarget))
+	for _, f := range p.Files {
+		m.showFile(f, whole)
+	}
+	for _, file := range p.Data {
+		m.message("  data       %s, whose content is not covered", cleanLine(file))
+	}
+	if p.EnvFile != "" {
+		m.message("  variables  of %s", cleanLine(p.EnvFile))
+	}
+	for _, v := range p.Variables {
+		m.message("  with       %s", describeVariable(&v))
+	}
+	for _, what := range p.NotCovered {
+		m.message("  uncovered  %s", cleanLine(what))
+	}
+}
+
+// showFile prints a file that runs.
+func (m *Main) showFile(f approval.File, whole bool) {
+	m.message("  %-10s %s", f.Role, linked(f.Path, f.Target))
+	switch {
+	case f.SHA256 == "":
+		m.message("             of which changes need no approval, because of \"dev\"")
+	case whole:
+		m.message("             SHA-256 %s", f.SHA256)
+	}
+}
+
+// linked names a path and what it leads to.
+func linked(path, target string) string {
+	if target == "" {
+		return cleanLine(path)
+	}
+	return cleanLine(path) + ", which is " + cleanLine(target)
+}
+
+// describeVariable names a variable or header and where its value is from. A value is
+// shown if it decides which code runs.
+func describeVariable(v *approval.Variable) string {
+	switch {
+	case v.Value != "":
+		return cleanLine(v.Name+"="+v.Value) + ", which can change what code runs"
+	case v.From != "":
+		return cleanLine(v.Name + ", from " + v.From)
+	}
+	return cleanLine(v.Name)
+}
+
+func (m *Main) showRemote(r *approval.Remote) {
+	m.message("  reached    %s", r.Transport)
+	for _, v := range r.Headers {
+		m.message("  header     %s", describeVariable(&v))
+	}
+	for _, v := range r.SignIn {
+		m.message("  sign-in    %s", describeVariable(&v))
+	}
+	for _, sent := range r.Sends {
+		m.message("  sends      %s", cleanLine(sent))
+	}
+	for _, concern := range r.Concerns {
+		m.message("  WARNING    %s", cleanLine(concern))
+	}
+}
