@@ -25,8 +25,18 @@ import (
 // serveVariable makes a copy of this test program a server: over "stdio" or over "http".
 const serveVariable = "FONDACO_PROOF_SERVE"
 
-// idleVariable sets the idle timeout of its sessions, if not the default.
-const idleVariable = "FONDACO_PROOF_IDLE"
+// These variables set the idle timeout of its sessions, and how long their ids are valid, if
+// not the defaults.
+const (
+	idleVariable = "FONDACO_PROOF_IDLE"
+	lifeVariable = "FONDACO_PROOF_LIFE"
+)
+
+// upstreamVariable makes a copy of this test program the hostile server of that name.
+const upstreamVariable = "FONDACO_PROOF_UPSTREAM"
+
+// hostileServers are the servers that a host starts, by name.
+var hostileServers = make(map[string]func() *mcpserver.Server)
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(serveVariable) {
@@ -34,6 +44,9 @@ func TestMain(m *testing.M) {
 		exit(newServer().Run(context.Background()))
 	case "http":
 		exit(serveHTTP())
+	}
+	if serve := hostileServers[os.Getenv(upstreamVariable)]; serve != nil {
+		exit(serve().Run(context.Background()))
 	}
 	mcptest.Main(m)
 }
@@ -48,9 +61,10 @@ func exit(err error) {
 
 func newServer() *mcpserver.Server {
 	idle, _ := time.ParseDuration(os.Getenv(idleVariable))
+	life, _ := time.ParseDuration(os.Getenv(lifeVariable))
 	s := mcptest.NewServer(&mcpserver.Options{
 		Logger: slog.New(slog.DiscardHandler),
-		HTTP:   &mcpserver.HTTPOptions{SessionIdle: idle},
+		HTTP:   &mcpserver.HTTPOptions{SessionIdle: idle, SessionLife: life},
 	})
 	s.Tool("die", "Kills the process", func(context.Context, struct{}) (string, error) {
 		self, err := os.FindProcess(os.Getpid())
