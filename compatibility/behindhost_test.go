@@ -5,7 +5,9 @@ package compatibility
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http/httptest"
+	"regexp"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -22,7 +24,8 @@ func TestServersThatDeviateBehindAHost(t *testing.T) {
 		servers.add(s)
 		upstreams[s.name] = servers.upstream(t, s.name, over)
 	})
-	client, lists := connect(t, mcpclient.URL(startHost(t, upstreams)+"/mcp"))
+	base, log := startHost(t, upstreams)
+	client, lists := connect(t, mcpclient.URL(base+"/mcp"))
 	for _, err := range client.Tools(t.Context()) { // waits until the upstreams have started
 		if err != nil {
 			t.Fatal(err)
@@ -40,10 +43,27 @@ func TestServersThatDeviateBehindAHost(t *testing.T) {
 						return "", err
 					}
 				}
-				return row.question()(ctx, client, names{server: s.name, prefix: s.name + "__"})
+				got, err := row.question()(ctx, client, names{server: s.name, prefix: s.name + "__"})
+				return got, withLogLine(t, err, log)
 			})
 		})
 	})
+}
+
+var incident = regexp.MustCompile(`\(incident (\w+)\)`)
+
+// withLogLine adds the line of the host's log that an error refers to, which has the reason.
+// Callers of a host do not get it.
+func withLogLine(t *testing.T, err error, log *transcript) error {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	m := incident.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	return fmt.Errorf("%w; log: %s", err, log.await(t, m[1]))
 }
 
 func TestClientsThatDeviateBehindAHost(t *testing.T) {
@@ -51,7 +71,7 @@ func TestClientsThatDeviateBehindAHost(t *testing.T) {
 	web := httptest.NewServer(routes(newPlainServer(t)))
 	t.Cleanup(web.Close)
 	upstreams := map[string]upstream{"up": {URL: web.URL + "/mcp"}}
-	base := startHost(t, upstreams)
+	base, _ := startHost(t, upstreams)
 	for i := range clientRows {
 		row := &clientRows[i]
 		if row.over != overHTTP {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ func hostCommand(t *testing.T, upstreams map[string]upstream, args ...string) *e
 }
 
 // startHost starts "fondaco up" for the time of the test and returns its base URL.
-func startHost(t *testing.T, upstreams map[string]upstream) string {
+func startHost(t *testing.T, upstreams map[string]upstream) (base string, log *transcript) {
 	t.Helper()
 	cmd := hostCommand(t, upstreams, "up", "--addr", "127.0.0.1:0")
 	output, err := cmd.StderrPipe()
@@ -76,12 +77,12 @@ func startHost(t *testing.T, upstreams map[string]upstream) string {
 	select {
 	case addr, ok := <-listening:
 		if ok {
-			return "http://" + addr
+			return "http://" + addr, words
 		}
 	case <-time.After(startTime):
 	}
 	t.Fatalf("fondaco up does not listen:\n%s", words)
-	return ""
+	return "", nil
 }
 
 // startStdioHost starts "fondaco stdio" for the time of the test and returns a client of it.
@@ -129,4 +130,20 @@ func (w *transcript) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.lines, "\n")
+}
+
+// await waits for a line with a text.
+func (w *transcript) await(t *testing.T, text string) string {
+	t.Helper()
+	for deadline := time.Now().Add(startTime); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		w.mu.Lock()
+		i := slices.IndexFunc(w.lines, func(line string) bool { return strings.Contains(line, text) })
+		if i >= 0 {
+			defer w.mu.Unlock()
+			return w.lines[i]
+		}
+		w.mu.Unlock()
+	}
+	t.Errorf("the host printed no line with %q", text)
+	return ""
 }

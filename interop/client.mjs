@@ -4,7 +4,9 @@
 //
 // SDK:    2 (the newest, both eras) | 2-legacy | 2-modern | 1 (the session era alone) | 1.0 | 1.10 | 1.20 (old ones)
 // TARGET: http://…  |  sse+http://…  |  stdio:COMMAND ARGS…
-// PLAN:   a list of steps, see step_test.go
+// PLAN:   a list of steps, see step_test.go, or "loop" for the calls that come on standard input, see loop.mjs
+import { answerTo, loop } from './loop.mjs';
+
 const [sdk, target, planText] = process.argv.slice(2);
 const newest = sdk.startsWith('2');
 
@@ -35,7 +37,7 @@ const heard = [];
 let wake = () => {};
 client.fallbackNotificationHandler = async n => { heard.push(n); wake(); };
 const elicitation = newest ? 'elicitation/create' : lib.ElicitRequestSchema; // 1.10 has none yet
-if (elicitation) client.setRequestHandler(elicitation, async () => ({ action: 'accept', content: { name: 'Ada' } }));
+if (elicitation) client.setRequestHandler(elicitation, async r => ({ action: 'accept', content: answerTo(r.params.message) }));
 client.setRequestHandler(newest ? 'sampling/createMessage' : lib.CreateMessageRequestSchema,
   async () => ({ role: 'assistant', model: 'none', content: { type: 'text', text: 'an ode' } }));
 
@@ -123,6 +125,8 @@ const features = {
   },
   asked: async step => text(await callTool(step)),
 };
+
+if (planText === 'loop') await loop(client, transport(), (call, o) => callTool(call, o).then(r => ({ text: text(r), isError: r.isError === true })));
 
 const out = { results: [] };
 try {

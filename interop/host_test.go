@@ -3,6 +3,7 @@ package interop_test
 import (
 	"context"
 	"encoding/json/v2"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ import (
 func TestForeignClientsUseTheDemonstration(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
-	h := startHost(t)
+	h := startHost(t, nil)
 	for _, c := range remote(foreignClients) {
 		t.Run(c.String(), func(t *testing.T) {
 			c.visit(t, server{addr: h.addr}, demoPlan(slug(c.String())).behind("demo"), nil)
@@ -37,7 +38,7 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
 	mark := t.TempDir() // an argument that identifies the child process
-	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
+	h := startHost(t, map[string]upstream{
 		// Shared, because its tools add resources. All clients that share the connection are
 		// notified; the host does not list resources that a server adds for one session only.
 		"everything":      {Command: "node", Args: []string{absolute(t, everythingModule), "stdio", mark}, Settings: sharing},
@@ -48,7 +49,7 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 		"trip-2":          {Command: "node", Args: []string{absolute(t, "trip.mjs"), "2"}},
 		"ours":            {URL: "unix://" + serveDemoOnSocket(t)},
 		"crashing":        {Command: "node", Args: []string{"--eval", "throw new Error('the disk is gone')"}},
-	}))
+	})
 	waitForServers(t, server{addr: h.addr})
 	wantChildren(t, mark, 1)
 	plans := map[string]func(string) plan{
@@ -88,9 +89,9 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 func TestClientsOfTheHostHaveTheirOwnReferenceServer(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
-	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
+	h := startHost(t, map[string]upstream{
 		"everything": {Command: "node", Args: []string{absolute(t, everythingModule), "stdio"}},
-	}))
+	})
 	for _, c := range remote(ourClients) {
 		t.Run(c.String(), func(t *testing.T) {
 			p := plan{
@@ -213,24 +214,15 @@ type upstream struct {
 	Args     []string          `json:"args,omitzero"`
 	URL      string            `json:"url,omitzero"`
 	Env      map[string]string `json:"env,omitzero"`
-	Settings map[string]bool   `json:"fondaco,omitzero"`
+	Settings settings          `json:"fondaco"`
 }
 
-var sharing = map[string]bool{"share": true}
-
-// configure writes a configuration and returns its path.
-func configure(t *testing.T, servers map[string]upstream) string {
-	t.Helper()
-	text, err := json.Marshal(map[string]any{"mcpServers": servers}, json.Deterministic(true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+type settings struct {
+	Share   bool `json:"share,omitzero"`
+	Dynamic bool `json:"dynamic"`
 }
+
+var sharing = settings{Share: true}
 
 func absolute(t *testing.T, path string) string {
 	t.Helper()
@@ -242,14 +234,33 @@ func absolute(t *testing.T, path string) string {
 }
 
 // startHost starts "fondaco up" with an empty home directory, so that it does not read
-// the configuration of the user who runs the test. The test must interrupt it.
-func startHost(t *testing.T, flags ...string) *process {
+// the configuration of the user who runs the test, and with the demonstration if there are no
+// servers. What servers add while they run does not wait for an approval. The test must interrupt
+// the host.
+func startHost(t *testing.T, servers map[string]upstream) *process {
 	t.Helper()
 	home := t.TempDir()
-	arguments := append([]string{"up", "--addr", "127.0.0.1:0"}, flags...)
-	h := start(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}, program("fondaco"), arguments...)
+	if servers != nil {
+		configure(t, home, servers)
+	}
+	h := start(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}, program("fondaco"), "up", "--addr", "127.0.0.1:0", "--yes")
 	t.Cleanup(h.kill) // if the test fails before it interrupts the host
 	return h
+}
+
+// configure writes the user's own configuration: in the file of a project a server cannot be
+// dynamic.
+func configure(t *testing.T, home string, servers map[string]upstream) {
+	t.Helper()
+	for name, s := range servers {
+		s.Settings.Dynamic = true
+		servers[name] = s
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": servers}, json.Deterministic(true))
+	dir := filepath.Join(home, "fondaco")
+	if err := errors.Join(err, os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "mcp.json"), text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // interrupt sends SIGINT to the process and checks that it exits with code 0.

@@ -11,9 +11,8 @@ type args = map[string]any
 // Files of package @modelcontextprotocol/server-everything.
 const everythingModule = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 
-// fixturePlan uses every feature of the fixture. It makes the fixture register a tool with
-// the name grown.
-func fixturePlan(grown string) plan {
+// replicaPlan uses the features of the fixture that need nothing which a session keeps in memory.
+func replicaPlan() plan {
 	return plan{
 		list("add", "echo", "note://hello", "note://by/{name}", "greet"),
 		call("echo", args{"text": "caffè"}, answer{Text: "caffè"}),
@@ -25,13 +24,31 @@ func fixturePlan(grown string) plan {
 		complete(mcp.PromptRef("greet"), "name", "a", "Ada", "Alan"),
 		complete(mcp.ResourceRef("note://by/{name}"), "name", "g", "Grace"),
 		progress("steps", args{"n": 3}, advance{"done", []float64{1, 2, 3}}),
+	}
+}
+
+// sharedPlan also uses what replicas keep in a Store and send over a Bus.
+func sharedPlan() plan {
+	return append(
+		replicaPlan(),
+		updated("touch", nil, "note://counter"),
+		logged("log", args{"text": "a word"}, "a word"),
+		asked("ask", "Hello, Ada"),
+	)
+}
+
+// fixturePlan uses every feature of the fixture. It makes the fixture register a tool with
+// the name grown.
+func fixturePlan(grown string) plan {
+	return append(
+		replicaPlan(),
 		cancel("wait", nil),
 		changed("grow", args{"name": grown}, "tools", grown),
 		call(grown, nil, answer{Text: "I am " + grown}),
 		updated("touch", nil, "note://counter"),
 		logged("log", args{"text": "a word"}, "a word"),
 		asked("ask", "Hello, Ada"),
-	}
+	)
 }
 
 // typescriptPlan is fixturePlan for server.mjs. It also checks that the server received the

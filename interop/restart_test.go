@@ -68,7 +68,7 @@ func TestHostOpensItsSessionsAgainWhenAServerWasRestarted(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
 	s := startRestartable(t, everythingModule, "streamableHttp")
-	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{"everything": {URL: "http://" + s.addr + "/mcp"}}))
+	h := startHost(t, map[string]upstream{"everything": {URL: "http://" + s.addr + "/mcp"}})
 	p := plan{
 		list("echo", "get-sum"),
 		call("echo", args{"message": "caffè"}, answer{Text: "Echo: caffè"}),

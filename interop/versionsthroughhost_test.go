@@ -24,7 +24,7 @@ func TestClientsUseVersionsOfForeignServersThroughTheHost(t *testing.T) {
 			servers[key], all[key] = v.upstream(t, transport, key), behind{v, transport}
 		}
 	}
-	h := startHost(t, "--yes", "--config", configure(t, servers))
+	h := startHost(t, servers)
 	waitForServers(t, server{addr: h.addr})
 	t.Run("through", func(t *testing.T) {
 		for key, v := range all {
@@ -65,10 +65,10 @@ func unlisted(v mcp.Revision, transport string) lacks {
 func TestVersionsOfForeignClientsUseAServerThroughTheHost(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
-	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
+	h := startHost(t, map[string]upstream{
 		"fixture": {URL: server{addr: serveFixture(t)}.url("http")},
 		"own":     {Command: program("fixture")},
-	}))
+	})
 	waitForServers(t, server{addr: h.addr})
 	t.Run("through", func(t *testing.T) {
 		for _, v := range versions {

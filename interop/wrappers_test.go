@@ -25,7 +25,7 @@ func TestForeignClientBehindMCPRemote(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
 	fixture := server{addr: serveFixture(t)}
-	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{"fixture": {URL: fixture.url("http")}}))
+	h := startHost(t, map[string]upstream{"fixture": {URL: fixture.url("http")}})
 	for _, to := range []struct {
 		name string
 		server
@@ -143,11 +143,11 @@ func TestServersBehindSupergatewayThroughTheHost(t *testing.T) {
 	t.Parallel()
 	older := "SCHEME=stateful " + program("gosdk-1.2") + " stdio"
 	newest := "SCHEME=stateless " + program("gosdk-1.8") + " stdio"
-	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
+	h := startHost(t, map[string]upstream{
 		"note":      {URL: "http://" + startSupergateway(t, program("fixture"), "sse") + "/sse", Settings: sharing},
 		"stateful":  {URL: "http://" + startSupergateway(t, older, "streamableHttp", "--stateful") + "/mcp"},
 		"stateless": {URL: "http://" + startSupergateway(t, newest, "streamableHttp") + "/mcp"},
-	}))
+	})
 	waitForServers(t, server{addr: h.addr})
 	for _, c := range ourClients[:2] {
 		grown := slug("grown " + c.revision.String())

@@ -5,8 +5,8 @@
 //	server -addr 127.0.0.1:0     Streamable HTTP at /mcp, HTTP+SSE at /sse
 //	server -stdio                standard input and output
 //
-// Over HTTP it prints LISTEN host:port to standard error when it is ready. It ends on
-// SIGINT and SIGTERM.
+// Over HTTP it prints LISTEN host:port to standard error when it is ready. Processes with the
+// same keys in FONDACO_KEYS serve each other's sessions. It ends on SIGINT and SIGTERM.
 package main
 
 import (
@@ -44,18 +44,26 @@ func main() {
 
 // serve serves HTTP on the address, or standard input and output if it is empty.
 func serve(ctx context.Context, addr string) error {
-	srv := newServer()
+	var keys []mcpserver.Key
+	if text := os.Getenv(mcpserver.KeysVariable); text != "" {
+		var err error
+		if keys, err = mcpserver.ParseKeys(text); err != nil {
+			return fmt.Errorf("%s: %w", mcpserver.KeysVariable, err)
+		}
+	}
+	srv := newServer(keys...)
 	if addr == "" {
 		return srv.Run(ctx)
 	}
 	return srv.ListenAndServe(ctx, addr, func(at net.Addr) { fmt.Fprintf(os.Stderr, "LISTEN %s\n", at) })
 }
 
-func newServer() *mcpserver.Server {
+func newServer(keys ...mcpserver.Key) *mcpserver.Server {
 	srv := mcpserver.New("conformance", "1.0.0", &mcpserver.Options{
 		Title:        "Conformance server",
 		Instructions: "Every feature of the protocol once, for the conformance suite.",
 		ListCache:    mcpserver.Cache{TTL: time.Minute, Public: true},
+		Keys:         keys,
 	})
 	addContent(srv)
 	addNotifications(srv)

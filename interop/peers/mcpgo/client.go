@@ -55,6 +55,14 @@ func dial(target string) (transport.Interface, error) {
 
 func (s session) Revision() string { return s.revision }
 
+// ID is the id of the session over HTTP.
+func (s session) ID() string {
+	if over, ok := s.GetTransport().(interface{ GetSessionId() string }); ok {
+		return over.GetSessionId()
+	}
+	return ""
+}
+
 func (s session) List(ctx context.Context, kind string) (names []string, err error) {
 	switch kind {
 	case "tools":

@@ -17,9 +17,9 @@ import (
 // user answers what servers ask.
 type user struct{}
 
-func (user) Elicit(context.Context, mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+func (user) Elicit(_ context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
 	return &mcp.ElicitationResult{ElicitationResponse: mcp.ElicitationResponse{
-		Action: mcp.ElicitationResponseActionAccept, Content: map[string]any{"name": "Ada"},
+		Action: mcp.ElicitationResponseActionAccept, Content: plan.Answer(r.Params.Message),
 	}}, nil
 }
 

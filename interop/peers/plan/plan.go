@@ -1,4 +1,4 @@
-// Package plan runs the steps of a plan with a client of another Go SDK. step_test.go of
+// Package plan runs the steps of a plan with a client of another Go SDK, or calls without pause (Loop). step_test.go of
 // interop documents the steps, and client.mjs runs them with the TypeScript SDKs.
 package plan
 

@@ -15,6 +15,7 @@ import (
 // Main runs a program that is a client or a server:
 //
 //	PROGRAM client TARGET PLAN
+//	PROGRAM loop TARGET
 //	PROGRAM stdio | http | sse
 //
 // A server over HTTP listens on loopback and prints LISTEN host:port on standard error. It
@@ -23,6 +24,8 @@ func Main(connect Connect, stdio func() error, overHTTP map[string]func(addr str
 	switch mode := os.Args[1]; mode {
 	case "client":
 		Run(connect, os.Args[2], os.Args[3])
+	case "loop":
+		Loop(connect, os.Args[2])
 	case "stdio":
 		if err := stdio(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
