@@ -13,12 +13,15 @@
 #	make conformance [REPEAT=1]           the official conformance suite (needs npm)
 #	make fuzz [FUZZTIME=10s FUZZLONG=60s] run each fuzz target
 #	make hostile                          malformed messages over every transport
-#	make soak [SOAKTIME=3m]               clients that come and go, and what they leave behind
+#	make soak [SOAKTIME=3m]               clients that come and go, and replicas under random faults
+#	make replicas [KILLTIME=25s]          kill replicas that share sessions, with each engine
 #	make load                             tests that measure time
+#	make scale                            measure replicas with each engine: docs/scale.md
 #	make mutants                          break what tests claim to show, and see them fail
 #	make bench [ROUNDS=3 | QUICK=1]       compare with other SDKs: docs/performance.md
 #	make bench-gate [ALLOCATIONS=1]       fail if calls became slower | compare allocations only
 #	make bench-baseline                   write what bench-gate compares with
+#	make nats-server                      build the NATS server that tests start
 #	make fmt | make api | make coverage   format | rewrite the API record | docs/spec-coverage.md
 
 export GOTOOLCHAIN := auto
@@ -28,11 +31,12 @@ export CGO_ENABLED := 0
 FUZZTIME ?= 10s
 FUZZLONG ?= 60s
 SOAKTIME ?= 3m
+KILLTIME ?= 25s
 REPEAT ?= 1
 
-suites := test coverage race norace lint platforms vulnerabilities renames mutants peers load fuzz hostile soak
+suites := test coverage race norace lint platforms vulnerabilities renames mutants peers load fuzz hostile replicas soak
 
-.PHONY: run build $(suites) fuzz-smoke conformance bench bench-gate bench-baseline fmt api checks go
+.PHONY: run build $(suites) fuzz-smoke conformance bench bench-gate bench-baseline scale nats-server fmt api checks go
 .DEFAULT_GOAL := build
 
 run: build
@@ -42,7 +46,7 @@ build: go
 	@go build -o bin/ ./cmd/fondaco
 
 $(suites): checks
-	@bin/tools/checks -fuzztime $(FUZZTIME) -fuzzlong $(FUZZLONG) -soaktime $(SOAKTIME) $@
+	@bin/tools/checks -fuzztime $(FUZZTIME) -fuzzlong $(FUZZLONG) -soaktime $(SOAKTIME) -killtime $(KILLTIME) $@
 
 # Finds what almost any input shows, in less than four minutes.
 fuzz-smoke: checks
@@ -60,6 +64,16 @@ bench-gate: bin/tools/benchstat
 
 bench-baseline: go
 	@go -C bench run ./gate -update
+
+# Needs Linux, Redis and PostgreSQL. The tables go to docs/scale.md by hand.
+scale: nats-server
+	@go test -run ^TestScale$$ -count 1 -timeout 20m ./proof/scale -table $(CURDIR)/bin/scale.md
+	@cat bin/scale.md
+
+# The server is a module of its own, which pins its version.
+nats-server: go
+	@echo "==> build $@"
+	@go -C tools/natsserver build -o ../../bin/engines/ github.com/nats-io/nats-server/v2
 
 fmt: bin/tools/gofumpt
 	@bin/tools/gofumpt -l -w .

@@ -1,7 +1,7 @@
 // Command checks runs suites of the project's checks, one step after the other. It
 // prints each step with its duration and processor time, and ends in one line of counts.
 //
-//	checks [-fuzztime 10s] [-fuzzlong 60s] [-soaktime 3m] suite...
+//	checks [-fuzztime 10s] [-fuzzlong 60s] [-soaktime 3m] [-killtime 25s] suite...
 //
 // The function steps lists the suites. The Makefile starts the command in the root of the
 // project, with the environment that the go command needs. The command exits with 1 when a
@@ -21,6 +21,7 @@ func main() {
 	flag.DurationVar(&d.fuzz, "fuzztime", 10*time.Second, "duration of each fuzz target")
 	flag.DurationVar(&d.fuzzLong, "fuzzlong", time.Minute, "duration of each fuzz target that searches orders of events")
 	flag.DurationVar(&d.soak, "soaktime", 3*time.Minute, "duration of the soak test, after up to a minute of warm-up")
+	flag.DurationVar(&d.kill, "killtime", 25*time.Second, "how long replicas are killed, for each engine")
 	flag.Parse()
 	t := &tally{out: os.Stdout}
 	for _, suite := range flag.Args() {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 )
 
 // A mutant is a change that breaks one behaviour. The tests of the package that claim the
@@ -76,46 +78,99 @@ func mutantSteps() []step {
 	}
 	slices.Sort(packages)
 	packages = slices.Compact(packages)
-	steps := []step{{
-		name: "tests of the code without mutants", outcome: testJSON,
-		command: append(words("go test -vet=off -json"), packages...),
-	}}
-	for _, m := range list {
-		steps = append(steps, step{name: m.requirement + " " + m.title, outcome: caught, mutant: &m})
+	return []step{
+		{
+			name: "tests of the code without mutants", outcome: testJSON,
+			command: append(words("go test -vet=off -json"), packages...),
+		},
+		{name: fmt.Sprintf("%d mutants", len(list)), outcome: caught, mutants: list},
 	}
-	return steps
 }
 
-// runMutant passes when a test that claims the requirement fails.
-func (s step) runMutant(t *tally) {
-	m := s.mutant
-	tests := t.claiming(m.requirement, m.pkg)
-	if len(tests) == 0 {
-		t.fail(s.name, fmt.Sprintf("no test of %s claims %s", m.pkg, m.requirement))
-		return
+// concurrentMutants is how many mutants run at a time: compiling and waiting take turns.
+const concurrentMutants = 2
+
+// runMutants counts as many checks as there are mutants. One passes when a test that claims
+// its requirement fails.
+func (s step) runMutants(t *tally) {
+	waiting, results := make(chan mutant), make(chan mutantResult)
+	var workers sync.WaitGroup
+	for range concurrentMutants {
+		workers.Go(func() {
+			cache, err := copyBuildCache()
+			if err == nil {
+				defer cache.remove()
+			}
+			for m := range waiting {
+				if err != nil {
+					results <- mutantResult{mutant: m, fault: err.Error()}
+					continue
+				}
+				results <- m.run(t.claiming(m.requirement, m.pkg), cache)
+			}
+		})
 	}
+	go func() {
+		for _, m := range s.mutants {
+			waiting <- m
+		}
+		close(waiting)
+		workers.Wait()
+		close(results)
+	}()
+	for r := range results {
+		fmt.Fprintf(t.out, "    %s %s %.1fs\n", r.requirement, r.title, r.took.Seconds())
+		t.spend(r.state)
+		if r.fault == "" {
+			t.passed++
+		} else {
+			t.fail(r.requirement+" "+r.title, r.fault)
+		}
+	}
+}
+
+// A mutantResult is the outcome of the tests of a mutant.
+type mutantResult struct {
+	mutant
+	fault string // empty if a test failed, as it has to
+	took  time.Duration
+	state *os.ProcessState // of the go command; nil if it was not started
+}
+
+// run runs the tests that claim the requirement of the mutant.
+func (m mutant) run(tests []string, cache *buildCache) (r mutantResult) {
+	r.mutant = m
+	if len(tests) == 0 {
+		r.fault = fmt.Sprintf("no test of %s claims %s", m.pkg, m.requirement)
+		return r
+	}
+	began := time.Now()
+	defer func() { r.took = time.Since(began) }()
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
-		t.fail(s.name, err.Error())
-		return
+		r.fault = err.Error()
+		return r
 	}
 	defer os.RemoveAll(dir)
 	overlay, err := m.overlay(dir)
 	if err != nil {
-		t.fail(s.name, err.Error())
-		return
+		r.fault = err.Error()
+		return r
 	}
 	cmd := exec.Command("go", "test", "-vet=off", "-json", "-overlay", overlay, "-run", "^("+strings.Join(tests, "|")+")$", "-timeout", "60s", m.pkg)
+	cmd.Env = append(os.Environ(), "GOCACHE="+cache.dir)
 	output, err := cmd.Output()
-	t.spend(cmd.ProcessState)
+	r.state = cmd.ProcessState
 	switch {
 	case err == nil:
-		t.fail(s.name, "survived "+strings.Join(tests, ", "))
+		r.fault = "survived " + strings.Join(tests, ", ")
 	case !brokeTest(output):
-		t.fail(s.name, fmt.Sprintf("%s: %v\n%s", m.file, err, output))
-	default:
-		t.passed++
+		r.fault = fmt.Sprintf("%s: %v\n%s", m.file, err, output)
 	}
+	if err := cache.trim(); err != nil && r.fault == "" {
+		r.fault = err.Error()
+	}
+	return r
 }
 
 // claiming returns the tests of a package that claim a requirement.

@@ -113,3 +113,37 @@ func TestEveryMutantHasATestInItsPackage(t *testing.T) {
 		}
 	}
 }
+
+func TestBuildCacheKeepsWhatWasCopiedAndNothingElse(t *testing.T) {
+	original := filepath.Join(t.TempDir(), "go-build")
+	t.Setenv("GOCACHE", original)
+	for _, dir := range []string{"00", "fuzz"} {
+		if err := os.MkdirAll(filepath.Join(original, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(original, dir, "kept"), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := copyBuildCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.remove()
+	if err := os.WriteFile(filepath.Join(c.dir, "00", "new"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.trim(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"00/kept": true, "00/new": false, "fuzz/kept": false} {
+		_, err := os.Stat(filepath.Join(c.dir, filepath.FromSlash(name)))
+		if got := err == nil; got != want {
+			t.Errorf("%s: got there = %v, want %v", name, got, want)
+		}
+	}
+	c.remove()
+	if _, err := os.Stat(filepath.Join(original, "00", "kept")); err != nil {
+		t.Errorf("the original was changed: %v", err)
+	}
+}

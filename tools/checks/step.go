@@ -19,7 +19,7 @@ type step struct {
 	claims  bool   // the command reads from standard input what the earlier tests claimed
 	// maySkip permits the step to be skipped in .ci/run.
 	maySkip bool
-	mutant  *mutant
+	mutants []mutant
 }
 
 type outcome int
@@ -28,7 +28,7 @@ const (
 	exits0   outcome = iota // one check, passed when the command succeeds
 	silent                  // one check, passed when the command prints nothing
 	testJSON                // as many checks as go test -json reports
-	caught                  // one check, passed when tests fail on the mutant
+	caught                  // one check for each mutant, passed when tests fail on it
 )
 
 func (s step) run(t *tally) {
@@ -46,7 +46,7 @@ func (s step) run(t *tally) {
 	case testJSON:
 		s.runTests(t, s.cmd())
 	case caught:
-		s.runMutant(t)
+		s.runMutants(t)
 	default:
 		s.runCheck(t)
 	}

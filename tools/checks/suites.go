@@ -23,7 +23,7 @@ var platforms = []string{
 var sandboxes = []string{"js/wasm", "wasip1/wasm"}
 
 // durations are the lengths of the steps that have no end of their own.
-type durations struct{ fuzz, fuzzLong, soak time.Duration }
+type durations struct{ fuzz, fuzzLong, soak, kill time.Duration }
 
 func steps(suite string, d durations) []step {
 	switch suite {
@@ -46,17 +46,19 @@ func steps(suite string, d durations) []step {
 	case "mutants":
 		return mutantSteps()
 	case "peers":
-		return append([]step{benchPeerStep(), mountedStep(), comparedStep(), peerStep()}, adapterSteps()...)
+		return append([]step{benchPeerStep(), mountedStep(), comparedStep(), peerStep(), npmStep(), acmeStep(), deployStep()}, adapterSteps()...)
 	case "load":
 		return []step{loadStep()}
 	case "fuzz":
 		return fuzzSteps(d)
 	case "hostile":
-		return []step{proofStep("hostile", "-full"), questionsStep()}
+		return []step{proofStep("hostile", "-full"), hostStep(), questionsStep()}
+	case "replicas":
+		return []step{replicasStep(d), hostReplicasStep()}
 	case "soak":
-		return []step{proofStep("soak", "-soaktime "+d.soak.String())}
+		return []step{proofStep("soak", "-soaktime "+d.soak.String()), modelStep()}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, race, norace, lint, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile or soak", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, race, norace, lint, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile, replicas or soak", suite))
 }
 
 // testSteps are what a contributor runs before each change. With an empty build cache
@@ -85,11 +87,11 @@ func toolSteps() []step {
 
 // lintSteps run vet, and staticcheck for the two systems whose files differ most.
 func lintSteps() []step {
-	list := []step{{name: "vet", command: words("go vet -tags load,hosts ./...")}}
+	list := []step{{name: "vet", command: words("go vet -tags load,hosts,hostile,npm,replicas ./...")}}
 	for _, goos := range []string{"linux", "windows"} {
 		list = append(list, step{
 			name: "staticcheck for " + goos, env: []string{"GOOS=" + goos},
-			command: words("bin/tools/staticcheck -tags load,hosts ./..."),
+			command: words("bin/tools/staticcheck -tags load,hosts,hostile,npm,replicas ./..."),
 		})
 	}
 	return append(list, step{
@@ -104,7 +106,7 @@ func platformSteps() []step {
 	var list []step
 	for _, p := range platforms {
 		list = append(list,
-			step{name: "vet for " + p, env: target(p), command: words("go vet -tags load,hosts ./...")},
+			step{name: "vet for " + p, env: target(p), command: words("go vet -tags load,hosts,hostile,npm,replicas ./...")},
 			step{name: "build for " + p, env: target(p), command: words("go build ./...")},
 		)
 	}
@@ -237,6 +239,25 @@ func peerStep() step {
 	return step{name: "foreign peers", command: words("interop/run -json"), outcome: testJSON}
 }
 
+// acmeStep has the host get its certificate from an authority, which is a module of its own.
+func acmeStep() step {
+	return step{name: "certificates by ACME", command: words("go -C interop/acme test -vet=off -json ./..."), outcome: testJSON}
+}
+
+// deployStep starts what the Compose files and the Helm chart start. It is a module of its own, which builds helm.
+func deployStep() step {
+	return step{name: "Compose files and Helm chart", command: words("go -C interop/deploy test -vet=off -json -timeout 20m ./..."), outcome: testJSON}
+}
+
+// npmStep installs servers from npm and compares what they list with the recordings by which
+// make test replays their versions. It is skipped where npm is missing.
+func npmStep() step {
+	return step{
+		name: "definitions of npm servers", outcome: testJSON,
+		command: words("go test -json -tags npm -run ^TestRecordedServersAreReal$ -count 1 -timeout 20m -parallel 2 ./host/definition"),
+	}
+}
+
 // benchPeerStep checks the programs that measure other SDKs. They are a module of their
 // own.
 func benchPeerStep() step {
@@ -288,6 +309,40 @@ func proofStep(name, flags string) step {
 	return step{
 		name: name, outcome: testJSON,
 		command: words("go test -json -run ^Test" + strings.ToUpper(name[:1]) + name[1:] + "$ -count 1 -timeout 24h ./proof " + flags),
+	}
+}
+
+// replicasStep kills and restarts processes that serve the same sessions, with each engine, and
+// stops the engines. It is skipped where an engine is missing, and its clients of other SDKs where
+// peerStep has not installed them.
+func replicasStep(d durations) step {
+	return step{
+		name: "replicas with engines", outcome: testJSON,
+		command: words("go test -json -tags replicas -run ^TestReplicas -count 1 -timeout 24h ./internal/fault -killtime " + d.kill.String()),
+	}
+}
+
+// hostReplicasStep kills hosts that share an engine, with each engine.
+func hostReplicasStep() step {
+	return step{
+		name: "hosts with engines", outcome: testJSON,
+		command: words("go test -json -tags replicas -run ^TestReplicas -count 1 -timeout 10m ./host/cli"),
+	}
+}
+
+// modelStep runs many schedules of clients and faults against replicas. make test runs fewer.
+func modelStep() step {
+	return step{
+		name: "2,000 schedules of replicas", outcome: testJSON,
+		command: words("go test -json -run ^TestSchedules$ -count 1 -timeout 20m ./internal/model -schedules 2000"),
+	}
+}
+
+// hostStep attacks the fondaco program: its files, its clients and its servers are hostile.
+func hostStep() step {
+	return step{
+		name: "attacks on the host", outcome: testJSON,
+		command: words("go test -json -tags hostile -run ^TestHost[A-Z] -count 1 -timeout 30m ./proof"),
 	}
 }
 
