@@ -36,6 +36,8 @@ var (
 var floors = []placement{
 	// The claims of tests, used by all tests.
 	{floor: 0, path: "internal/claim", only: none},
+	// The texts of hostile peers, for tests.
+	{floor: 0, path: "internal/hostiletext", only: none},
 	// Encodings and RFCs, which do not know MCP.
 	{floor: 0, path: "mcp/internal/drain", only: none},
 	{floor: 0, path: "mcp/internal/egress", beside: []string{"mcp/internal/usercode"}},
@@ -62,10 +64,15 @@ var floors = []placement{
 	{floor: 1, path: "mcp/schema", only: []string{"mcp/internal/jsonschema"}},
 	// Limits, which do not know messages; requests in flight and proofs of possession, which
 	// do not know MCP; revisions, which do not know transports.
-	{floor: 2, path: "mcp/internal/dpop", only: []string{"mcp/internal/egress", "mcp/internal/jwt", "mcp/internal/oauth", "mcp/internal/seal"}},
+	{floor: 2, path: "mcp/internal/dpop", only: []string{"mcp", "mcp/internal/egress", "mcp/internal/jwt", "mcp/internal/oauth", "mcp/internal/seal"}},
+	{floor: 2, path: "mcp/internal/durable", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp", "mcp/internal/usercode"}},
+	{floor: 2, path: "mcp/internal/quota", only: []string{"mcp", "mcp/internal/drain"}},
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
 	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp", "mcp/internal/drain"}},
+	// The processes of stores and brokers, for tests.
+	{floor: 2, path: "internal/testengine", only: []string{"mcp"}},
+	{floor: 2, path: "mcp/internal/replica", only: []string{"mcp", "mcp/internal/drain", "mcp/internal/seal", "mcp/internal/usercode"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp/internal/textcache", "mcp"}},
 	// One message and its reply, the transports that carry messages, and what a server offers.
 	{floor: 3, path: "mcp/internal/exchange"},
@@ -75,6 +82,7 @@ var floors = []placement{
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/registry", only: []string{"mcp", "mcp/internal/dialect"}},
 	{floor: 3, path: "mcp/internal/resultcache", only: []string{"mcp", "mcp/internal/dialect"}},
+	{floor: 3, path: "mcp/internal/sharedcache", beside: []string{"mcp/internal/resultcache"}},
 	{floor: 3, path: "mcp/internal/stdio", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/streamhttp", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/wire"},
@@ -88,12 +96,22 @@ var floors = []placement{
 	{floor: 5, path: "mcp/mcpext/..."},
 	{floor: 5, path: "mcp/mcptest"},
 	{floor: 5, path: "mcp/mcpware", beside: []string{"mcp/mcpext/handles"}},
+	// The state that replicas share, in engines.
+	{floor: 5, path: "mcp/store", only: []string{"mcp", "mcp/mcpserver", "mcp/internal/seal"}},
+	{floor: 5, path: "mcp/store/boltstore", only: []string{"mcp", "mcp/mcpserver"}},
+	{floor: 5, path: "mcp/store/natsstore", only: []string{"mcp", "mcp/internal/exchange"}},
+	{floor: 5, path: "mcp/store/pgstore", only: []string{"mcp", "mcp/internal/exchange"}},
+	{floor: 5, path: "mcp/store/redisstore", only: []string{"mcp", "mcp/internal/drain", "mcp/internal/exchange"}},
 	// What the adapters of other SDKs share. Each adapter is a module of its own.
 	{floor: 5, path: "x/internal/mirror", only: []string{"mcp", "mcp/mcpserver"}},
 	{floor: 5, path: "x/internal/mirror/mirrortest", only: []string{"mcp", "mcp/mcpclient", "mcp/mcpserver", "mcp/mcptest"}},
 	// The host: its domain, and packages for one job each that do not import each other.
 	{floor: 6, path: "host", only: sdk},
-	{floor: 6, path: "host/...", only: append([]string{"host"}, sdk...)},
+	{floor: 6, path: "host/userfile", only: none},
+	{floor: 6, path: "host/userkey", only: []string{"host/userfile"}, beside: []string{"host/userfile"}},
+	{floor: 6, path: "host/state", only: []string{"host/userfile", "host/userkey", "mcp"}, beside: []string{"host/userfile", "host/userkey"}},
+	{floor: 6, path: "host/engine", only: []string{"mcp", "mcp/mcpserver", "mcp/store", "mcp/store/..."}},
+	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
 	// Programs.
 	{floor: 8, path: "cmd/fondaco", only: append([]string{"host/..."}, sdk...)},
@@ -102,7 +120,9 @@ var floors = []placement{
 	{floor: 8, path: "docs", only: sdk},
 	{floor: 8, path: "examples/...", only: sdk},
 	{floor: 8, path: "internal/fault", only: none},
+	{floor: 8, path: "internal/model", only: none},
 	{floor: 8, path: "proof", only: sdk},
+	{floor: 8, path: "proof/scale", only: none},
 	{floor: 8, path: "internal/claim/coverage", only: []string{"internal/claim", "mcp"}},
 	// The root holds the module's documentation, and api its record.
 	{floor: 8, path: ".", only: none},
@@ -117,6 +137,10 @@ var libraries = map[string][]string{
 	"mcp/internal/jsonschema": {"github.com/santhosh-tekuri/jsonschema/v6/..."},
 	"mcp/mcpext/skills":       {"go.yaml.in/yaml/v3"},
 	"mcp/mcpware":             {"github.com/sony/gobreaker/v2"},
+	"mcp/store/boltstore":     {"go.etcd.io/bbolt/..."},
+	"mcp/store/natsstore":     {"github.com/nats-io/nats.go/..."},
+	"mcp/store/pgstore":       {"github.com/jackc/pgx/v5/..."},
+	"mcp/store/redisstore":    {"github.com/redis/go-redis/v9"},
 }
 
 // built lists the modules that every user of the SDK builds.
@@ -129,11 +153,21 @@ var built = []string{
 // chosen lists the further modules that users of one package build. No package of the SDK
 // that is not in chosen imports that package.
 var chosen = map[string][]string{
-	"mcp/internal/dpop": {"github.com/go-jose/go-jose/v4"},
-	"mcp/internal/jwt":  {"github.com/go-jose/go-jose/v4"},
-	"mcp/mcpauth":       {"github.com/go-jose/go-jose/v4"},
-	"mcp/mcpext/skills": {"go.yaml.in/yaml/v3"},
-	"mcp/mcpware":       {"github.com/sony/gobreaker/v2"},
+	"mcp/internal/dpop":   {"github.com/go-jose/go-jose/v4"},
+	"mcp/internal/jwt":    {"github.com/go-jose/go-jose/v4"},
+	"mcp/mcpauth":         {"github.com/go-jose/go-jose/v4"},
+	"mcp/mcpext/skills":   {"go.yaml.in/yaml/v3"},
+	"mcp/mcpware":         {"github.com/sony/gobreaker/v2"},
+	"mcp/store/boltstore": {"go.etcd.io/bbolt", "golang.org/x/sys"},
+	"mcp/store/natsstore": {
+		"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/nats-io/nuid", "github.com/klauspost/compress",
+		"golang.org/x/crypto", "golang.org/x/sys",
+	},
+	"mcp/store/pgstore": {
+		"github.com/jackc/pgx/v5", "github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/puddle/v2",
+		"golang.org/x/sync",
+	},
+	"mcp/store/redisstore": {"github.com/redis/go-redis/v9", "github.com/cespare/xxhash/v2", "go.uber.org/atomic", "golang.org/x/sys"},
 }
 
 // jsonV1 lists the packages that may import encoding/json, with the reason.
