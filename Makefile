@@ -2,11 +2,13 @@
 # toolchain that go.mod asks for and the modules, once.
 #
 #	make run [ARGS="--config mcp.json"]   build fondaco and start it
-#	make test                             format and all tests; ends in one line of counts
+#	make test                             format and all tests; ends in a report and one line of counts
 #	make lint                             vet and staticcheck
-#	make platforms                        vet and build for every platform
+#	make nightly [TOPICS="race peers"]    all that .ci/run leaves out, or some of it: .ci/nightly
+#	make platforms                        vet and build for every platform, staticcheck for Windows
 #	make race                             tests that make test runs without the race detector
 #	make norace                           tests that the race detector leaves out or makes smaller
+#	make tools                            tests of the developer tools and of the benchmarks
 #	make vulnerabilities                  govulncheck
 #	make peers                            test against other implementations (needs Node)
 #	make renames                          go fix moves a program to the new names of the API
@@ -34,9 +36,9 @@ SOAKTIME ?= 3m
 KILLTIME ?= 25s
 REPEAT ?= 1
 
-suites := test coverage race norace lint platforms vulnerabilities renames mutants peers load fuzz hostile replicas soak
+suites := test coverage race norace tools lint conformance platforms vulnerabilities renames mutants peers load fuzz hostile replicas soak
 
-.PHONY: run build $(suites) fuzz-smoke conformance bench bench-gate bench-baseline scale nats-server fmt api checks go
+.PHONY: run build $(suites) nightly fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
 .DEFAULT_GOAL := build
 
 run: build
@@ -46,15 +48,14 @@ build: go
 	@go build -o bin/ ./cmd/fondaco
 
 $(suites): checks
-	@bin/tools/checks -fuzztime $(FUZZTIME) -fuzzlong $(FUZZLONG) -soaktime $(SOAKTIME) -killtime $(KILLTIME) $@
+	@bin/tools/checks -fuzztime $(FUZZTIME) -fuzzlong $(FUZZLONG) -soaktime $(SOAKTIME) -killtime $(KILLTIME) -repeat $(REPEAT) $@
+
+nightly: checks nats-server
+	@.ci/nightly $(TOPICS)
 
 # Finds what almost any input shows, in less than four minutes.
 fuzz-smoke: checks
 	@bin/tools/checks -fuzztime 2s -fuzzlong $(FUZZLONG) fuzz
-
-conformance: go
-	@go build -o bin/conformance/ ./conformance/...
-	@bin/conformance/conformance -repeat $(REPEAT)
 
 bench: go
 	@bench/run
@@ -82,20 +83,22 @@ api: go
 	@go test ./api -count 1 -v -run TestAPIIsRecorded -update
 
 # The developer tools are pinned in tools/go.mod. A goal builds those that it uses.
-checks: bin/tools/checks
+checks: bin/tools/checks bin/tools/gotestsum
 test: bin/tools/gofumpt
-lint: bin/tools/staticcheck
+lint tools platforms: bin/tools/staticcheck
 vulnerabilities: bin/tools/govulncheck
 renames: bin/tools/inline
 
-.PHONY: bin/tools/checks bin/tools/gofumpt bin/tools/staticcheck bin/tools/govulncheck bin/tools/inline bin/tools/benchstat
+programs := $(addprefix bin/tools/,checks gotestsum gofumpt staticcheck govulncheck inline benchstat)
+.PHONY: $(programs)
 bin/tools/checks:      tool := ./checks
+bin/tools/gotestsum:   tool := gotest.tools/gotestsum
 bin/tools/gofumpt:     tool := mvdan.cc/gofumpt
 bin/tools/staticcheck: tool := honnef.co/go/tools/cmd/staticcheck
 bin/tools/govulncheck: tool := golang.org/x/vuln/cmd/govulncheck
 bin/tools/inline:      tool := golang.org/x/tools/go/analysis/passes/inline/cmd/inline
 bin/tools/benchstat:   tool := golang.org/x/perf/cmd/benchstat
-bin/tools/checks bin/tools/gofumpt bin/tools/staticcheck bin/tools/govulncheck bin/tools/inline bin/tools/benchstat: go
+$(programs): go
 	@echo "==> build $(@F)"
 	@go -C tools build -o ../bin/tools/ $(tool)
 # A go command before 1.21 cannot fetch a newer toolchain.

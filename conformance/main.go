@@ -2,8 +2,9 @@
 // this directory. It is stricter than the suite: a warning, a scenario without a check,
 // and a client that exits with an error are failures, too.
 //
-//	conformance [-repeat N]
+//	conformance [-install] [-repeat N]
 //
+// With -install it only installs the suite, which needs the network.
 // make conformance starts it in the root of the project. Both programs, and the output of
 // the suite, are in the directory of its own binary. All runs use the same server
 // process. With FAIL_ON_SKIP=1 it fails if the suite cannot run.
@@ -18,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // home is the directory of the suite, relative to the root of the project.
@@ -27,16 +29,27 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("conformance: ")
 	repeat := flag.Int("repeat", 1, "how `often` to do it all, for what fails only sometimes")
+	only := flag.Bool("install", false, "install the suite and run nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	g := &tally{out: os.Stdout}
-	if missing := missingTools(); missing != "" {
+	missing := missingTools()
+	if *only {
+		if missing != "" {
+			log.Fatal(missing)
+		}
+		if _, err := install(ctx); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if missing != "" {
 		g.skip(missing)
 	} else if err := try(ctx, g, *repeat); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(g)
+	fmt.Printf("%s%s\n", strings.Join(g.problems, ""), g) // once more: much was printed since
 	if g.failed > 0 || g.skipped > 0 && os.Getenv("FAIL_ON_SKIP") == "1" {
 		os.Exit(1)
 	}

@@ -15,6 +15,7 @@ type tally struct {
 
 	passed, failed, skipped int
 	failedAsExpected        int
+	problems                []string // what failed or was skipped, as it is printed
 	table                   table
 }
 
@@ -25,12 +26,17 @@ func (g *tally) String() string {
 
 func (g *tally) skip(why string) {
 	g.skipped++
-	fmt.Fprintf(g.out, "    SKIP conformance: %s\n", why)
+	g.add(fmt.Sprintf("    SKIP conformance: %s\n", why))
+}
+
+func (g *tally) add(problem string) {
+	fmt.Fprint(g.out, problem)
+	g.problems = append(g.problems, problem)
 }
 
 func (g *tally) fail(what, why string) {
 	g.failed++
-	fmt.Fprintf(g.out, "    FAIL %s\n      %s\n", what, strings.ReplaceAll(strings.TrimSpace(why), "\n", "\n      "))
+	g.add(fmt.Sprintf("    FAIL %s\n      %s\n", what, strings.ReplaceAll(strings.TrimSpace(why), "\n", "\n      ")))
 }
 
 // take adds the scenarios of a run.

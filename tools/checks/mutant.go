@@ -124,7 +124,7 @@ func (s step) runMutants(t *tally) {
 		if r.fault == "" {
 			t.passed++
 		} else {
-			t.fail(r.requirement+" "+r.title, r.fault)
+			t.fail(problem{step: s.name, subject: r.requirement + " " + r.title, output: r.fault})
 		}
 	}
 }

@@ -23,7 +23,10 @@ var platforms = []string{
 var sandboxes = []string{"js/wasm", "wasip1/wasm"}
 
 // durations are the lengths of the steps that have no end of their own.
-type durations struct{ fuzz, fuzzLong, soak, kill time.Duration }
+type durations struct {
+	fuzz, fuzzLong, soak, kill time.Duration
+	repeat                     int // of the conformance suite
+}
 
 func steps(suite string, d durations) []step {
 	switch suite {
@@ -34,9 +37,13 @@ func steps(suite string, d durations) []step {
 	case "race":
 		return otherRaceSteps()
 	case "norace":
-		return append(toolSteps(), noraceStep(), hostsStep())
+		return []step{noraceStep(), hostsStep()}
+	case "tools":
+		return toolSteps()
 	case "lint":
 		return lintSteps()
+	case "conformance":
+		return conformanceSteps(d)
 	case "platforms":
 		return platformSteps()
 	case "vulnerabilities":
@@ -58,7 +65,7 @@ func steps(suite string, d durations) []step {
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String()), modelStep()}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, race, norace, lint, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile, replicas or soak", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, race, norace, tools, lint, conformance, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile, replicas or soak", suite))
 }
 
 // testSteps are what a contributor runs before each change. With an empty build cache
@@ -79,34 +86,49 @@ func toolSteps() []step {
 		tests.missing = "the benchmarks are written for Linux"
 	}
 	return []step{
-		{name: "tests of the tools", command: words("go -C tools test -json ./..."), outcome: testJSON},
+		{name: "tests of the tools", dir: "tools", command: words("go test"), packages: words("./..."), outcome: testJSON},
 		{name: "vet the benchmarks", env: []string{"GOOS=linux"}, command: words("go -C bench vet ./...")},
 		tests,
+		{
+			name: "staticcheck the benchmarks", env: []string{"GOOS=linux"}, dir: "bench",
+			command: words("../bin/tools/staticcheck ./..."),
+		},
 	}
 }
 
-// lintSteps run vet, and staticcheck for the two systems whose files differ most.
+// lintSteps run vet and staticcheck for Linux.
 func lintSteps() []step {
-	list := []step{{name: "vet", command: words("go vet -tags load,hosts,hostile,npm,replicas ./...")}}
-	for _, goos := range []string{"linux", "windows"} {
-		list = append(list, step{
-			name: "staticcheck for " + goos, env: []string{"GOOS=" + goos},
-			command: words("bin/tools/staticcheck -tags load,hosts,hostile,npm,replicas ./..."),
-		})
+	return []step{
+		{name: "vet", command: words("go vet -tags " + tags + " ./...")},
+		staticcheckStep("linux"),
 	}
-	return append(list, step{
-		name: "staticcheck the benchmarks", env: []string{"GOOS=linux"}, dir: "bench",
-		command: words("../bin/tools/staticcheck ./..."),
-	})
+}
+
+// tags are the build tags of tests that make test leaves out.
+const tags = "load,hosts,hostile,npm,replicas"
+
+func staticcheckStep(goos string) step {
+	return step{
+		name: "staticcheck for " + goos, env: []string{"GOOS=" + goos},
+		command: words("bin/tools/staticcheck -tags " + tags + " ./..."),
+	}
+}
+
+// conformanceSteps run the official suite, whose results are final: nothing of it is repeated.
+func conformanceSteps(d durations) []step {
+	return []step{
+		{name: "build the conformance programs", command: words("go build -o bin/conformance/ ./conformance/...")},
+		{name: "conformance", command: words(fmt.Sprintf("bin/conformance/conformance -repeat %d", d.repeat)), outcome: counted},
+	}
 }
 
 // platformSteps vet and build everything for each platform, and the packages of the SDK
-// for each sandbox.
+// for each sandbox. Windows is the system whose files differ most from those of Linux.
 func platformSteps() []step {
-	var list []step
+	list := []step{staticcheckStep("windows")}
 	for _, p := range platforms {
 		list = append(list,
-			step{name: "vet for " + p, env: target(p), command: words("go vet -tags load,hosts,hostile,npm,replicas ./...")},
+			step{name: "vet for " + p, env: target(p), command: words("go vet -tags " + tags + " ./...")},
 			step{name: "build for " + p, env: target(p), command: words("go build ./...")},
 		)
 	}
@@ -177,17 +199,15 @@ func listPackages(patterns ...string) ([]string, error) {
 	return words(string(output)), err
 }
 
-// testStep tests one package more at a time than there are processors, because many tests wait
-// for something most of the time.
-func testStep(name string, packages []string) step {
-	command := fmt.Sprintf("go test -vet=off -json -p %d", runtime.NumCPU()+1)
-	return step{name: name, command: append(words(command), packages...), outcome: testJSON}
+// testStep tests packages, without the tests of the quarantine.
+func testStep(name string, packages []string, flags ...string) step {
+	command := slices.Concat(words("go test -vet=off"), flags, skipFlags(quarantine))
+	return step{name: name, command: command, packages: packages, outcome: testJSON}
 }
 
 func raceStep(name string, packages []string) step {
-	s := testStep(name, packages)
+	s := testStep(name, packages, "-race")
 	s.env = []string{"CGO_ENABLED=1"}
-	s.command = slices.Insert(s.command, 2, "-race")
 	if err := findCompiler(); err != nil {
 		s.missing = err.Error()
 	}
@@ -203,7 +223,7 @@ func noraceStep() step {
 // hostsStep runs the tests of deviating peers behind many processes of a host, alone: these take
 // so much CPU time that other tests would exceed their time limits.
 func hostsStep() step {
-	return testStep("deviating peers behind hosts", words("-tags hosts -run BehindAHost$ ./compatibility"))
+	return testStep("deviating peers behind hosts", words("./compatibility"), words("-tags hosts -run BehindAHost$")...)
 }
 
 // findCompiler returns an error unless there is a C compiler with its headers.

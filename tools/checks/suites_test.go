@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// Each suite runs before a change is taken in, except the one that measures time and
-// those that another suite contains.
-func TestCIRunsEverySuite(t *testing.T) {
+// Each suite is in .ci/run or in .ci/nightly, except those that another one contains.
+func TestEverySuiteRunsInCIOrNightly(t *testing.T) {
 	elsewhere := map[string]string{
-		"load":     "it measures time and needs a machine of its own",
 		"coverage": "test compares what it writes",
 		"fuzz":     "fuzz-smoke is its short form",
+		"load":     "it measures time and runs if it is named",
 	}
-	root := filepath.Join("..", "..")
-	script, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := regexp.MustCompile(`(?m)^suites := (.*)$`).FindSubmatch(makefile)
-	if list == nil {
-		t.Fatal("Makefile has no line that begins with suites :=")
-	}
-	for _, suite := range append(words(string(list[1])), "fuzz-smoke") {
-		inCI := regexp.MustCompile(`(?m)^(for goal in|\t).*[ "]` + suite + `[ ";]`).Match(script)
-		if inCI == (elsewhere[suite] != "") {
-			t.Errorf("suite %s: in .ci/run %v, want %v %s", suite, inCI, !inCI, elsewhere[suite])
+	goals := append(listIn(t, ".ci/run", `(?m)^for goal in (.*); do$`), listIn(t, ".ci/nightly", `(?m)^topics=\(([a-z].*)\)$`)...)
+	for _, suite := range append(listIn(t, "Makefile", `(?m)^suites := (.*)$`), "fuzz-smoke", "bench-gate") {
+		if run := slices.Contains(goals, suite); run == (elsewhere[suite] != "") {
+			t.Errorf("suite %s: run %v, want %v %s", suite, run, !run, elsewhere[suite])
 		}
 	}
+}
+
+// listIn returns the words that a pattern finds in a file of the project.
+func listIn(t *testing.T, name, pattern string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(pattern).FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("%s has no line that matches %s", name, pattern)
+	}
+	return words(string(found[1]))
 }
 
 func TestStateMachineFuzzersRunLonger(t *testing.T) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json/v2"
 	"fmt"
 	"io"
 	"os"
@@ -10,13 +8,14 @@ import (
 	"time"
 )
 
-// A tally counts checks by outcome and prints those that did not pass.
+// A tally counts checks by outcome, prints those that did not pass, and keeps them for the report.
 type tally struct {
 	counts
 	permitted int           // of the skipped checks, those that may be skipped in .ci/run
 	claims    []string      // of tests that passed; see package internal/claim
 	cpu       time.Duration // user and system time of the commands that ended
 	out       io.Writer
+	problems  []problem
 }
 
 type counts struct{ passed, failed, skipped int }
@@ -40,94 +39,57 @@ func (t *tally) spend(state *os.ProcessState) {
 	}
 }
 
-func (t *tally) fail(name, output string) {
+// add prints a problem and keeps it for the report.
+func (t *tally) add(kind string, p problem) {
+	p.kind = kind
+	fmt.Fprintf(t.out, "    %s %s\n%s", kind, p.subject, indent(p.output))
+	t.problems = append(t.problems, p)
+}
+
+func (t *tally) fail(p problem) {
 	t.failed++
-	fmt.Fprintf(t.out, "    FAIL %s\n%s", name, indent(output))
+	t.add("FAIL", p)
 }
 
-func (t *tally) skip(name, output string) {
+func (t *tally) skip(p problem) {
 	t.skipped++
-	fmt.Fprintf(t.out, "    SKIP %s\n%s", name, indent(output))
+	t.add("SKIP", p)
 }
 
-// skipPermitted counts a skip that .ci/run permits.
+// skipPermitted counts a skip that .ci/run permits. It is no problem.
 func (t *tally) skipPermitted(name, output string) {
 	t.skipped++
 	t.permitted++
 	fmt.Fprintf(t.out, "    SKIP, which is permitted: %s\n%s", name, indent(output))
 }
 
-// An event is one line of go test -json. See go doc test2json.
-type event struct {
-	Action  string
-	Package string
-	Test    string
-	Output  string
-	Elapsed float64
-	Key     string // of an attribute
-	Value   string
-}
-
-// subject names the test or the package of the event.
-func (e event) subject() string { return strings.TrimSpace(e.Package + " " + e.Test) }
-
-// A stream is the state of reading the output of go test -json.
-type stream struct {
-	output map[string]string   // of each subject until its end
-	claims map[string][]string // of each subject until its end
-	failed map[string]bool     // packages with a failed test
-}
-
-// read counts the tests of a go test -json stream. A package that fails without
-// a failed test (it did not build, it leaked, it crashed) counts as one failure.
-// Lines that are not events are printed.
-func (t *tally) read(r io.Reader) {
-	s := stream{make(map[string]string), make(map[string][]string), make(map[string]bool)}
-	lines := bufio.NewReader(r)
-	for {
-		line, err := lines.ReadString('\n')
-		var e event
-		if json.Unmarshal([]byte(line), &e) != nil {
-			fmt.Fprint(t.out, indent(line))
-		} else {
-			t.count(e, s)
-		}
-		if err != nil {
-			return
+// count adds the results of a step. A test that failed, and passed when it was repeated, is
+// flaky: it has passed, and the report names it. A package that failed by itself counts as one
+// failure, also if it passed when its tests were repeated.
+func (t *tally) count(s *results, of step) {
+	for _, v := range s.verdicts {
+		fmt.Fprint(t.out, indent(v))
+	}
+	for _, r := range s.list {
+		p := problem{step: of.name, subject: strings.TrimSpace(r.pkg + " " + r.test), alone: of.alone(r), output: r.output}
+		switch {
+		case r.hard:
+			p.output = r.failures[0]
+			t.fail(p)
+		case r.test == "": // a package whose tests are counted
+		case r.last == "skip":
+			t.skip(p)
+		case r.last == "fail":
+			t.fail(p)
+		default:
+			t.passed++
+			t.claims = append(t.claims, r.claims...)
+			if len(r.failures) > 0 {
+				p.output = r.failures[0] + "--- repeated alone, it passed:\n" + r.output
+				t.add("FLAKY", p)
+			}
 		}
 	}
-}
-
-func (t *tally) count(e event, s stream) {
-	subject := e.subject()
-	switch {
-	case e.Action == "output":
-		s.output[subject] += e.Output
-		return
-	case e.Action == "attr" && e.Key == "shows":
-		s.claims[subject] = append(s.claims[subject], strings.Join([]string{e.Value, e.Package, e.Test}, "\t"))
-		return
-	case e.Action == "attr" && e.Key == "verdict":
-		fmt.Fprint(t.out, indent(e.Value))
-		return
-	case e.Action == "build-output":
-		fmt.Fprint(t.out, indent(e.Output))
-		return
-	case e.Action == "pass" && e.Test != "":
-		t.passed++
-		t.claims = append(t.claims, s.claims[subject]...)
-	case e.Action == "pass":
-		fmt.Fprintf(t.out, "    ok %s %.1fs\n", subject, e.Elapsed)
-	case e.Action == "skip" && e.Test != "":
-		t.skip(subject, s.output[subject])
-	case e.Action == "fail" && (e.Test != "" || !s.failed[e.Package]):
-		t.fail(subject, s.output[subject])
-		s.failed[e.Package] = true
-	default:
-		return
-	}
-	delete(s.output, subject)
-	delete(s.claims, subject)
 }
 
 func indent(text string) string {

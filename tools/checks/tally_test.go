@@ -1,10 +1,19 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	runner = words("go tool gotestsum")
+	os.Exit(m.Run())
+}
+
+// take counts a stream that is the output of no step.
+func (t *tally) take(stream string) { t.count(readResults(strings.NewReader(stream)), step{}) }
 
 func TestTallyCountsEachTestOnce(t *testing.T) {
 	tests := []struct {
@@ -20,6 +29,29 @@ func TestTallyCountsEachTestOnce(t *testing.T) {
 		{"a package that fails by itself", `
 {"Action":"pass","Package":"p","Test":"TestA"}
 {"Action":"fail","Package":"p"}`, "1 passed, 1 failed, 0 skipped"},
+		{"a test that passes when it is repeated", `
+{"Action":"start","Package":"p"}
+{"Action":"fail","Package":"p","Test":"TestA/b"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestC"}
+{"Action":"fail","Package":"p"}
+{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestA/b"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}`, "3 passed, 0 failed, 0 skipped"},
+		{"a test that fails again", `
+{"Action":"start","Package":"p"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}
+{"Action":"start","Package":"p"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}`, "0 passed, 1 failed, 0 skipped"},
+		{"a package that leaks and whose tests pass when they are repeated", `
+{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}
+{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p"}`, "1 passed, 1 failed, 0 skipped"},
 		{"a package that does not build", `
 {"Action":"build-output","ImportPath":"p","Output":"x.go:1:1: expected package\n"}
 {"Action":"build-fail","ImportPath":"p"}
@@ -33,7 +65,7 @@ go: downloading something`, "1 passed, 0 failed, 0 skipped"},
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			total := tally{out: t.Output()}
-			total.read(strings.NewReader(test.stream))
+			total.take(test.stream)
 			if got := total.String(); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
@@ -44,10 +76,10 @@ go: downloading something`, "1 passed, 0 failed, 0 skipped"},
 func TestFailureShowsItsOutput(t *testing.T) {
 	var out strings.Builder
 	total := tally{out: &out}
-	total.read(strings.NewReader(`
+	total.take(`
 {"Action":"output","Package":"p","Test":"TestA","Output":"got 1,"}
 {"Action":"output","Package":"p","Test":"TestA","Output":" want 2\n"}
-{"Action":"fail","Package":"p","Test":"TestA"}`))
+{"Action":"fail","Package":"p","Test":"TestA"}`)
 	if want := "FAIL p TestA\n      got 1, want 2\n"; !strings.Contains(out.String(), want) {
 		t.Errorf("got %q, want it to contain %q", out.String(), want)
 	}
@@ -73,14 +105,14 @@ func TestSilentStepFailsIfItPrints(t *testing.T) {
 
 func TestOnlyPassedTestsClaim(t *testing.T) {
 	total := tally{out: t.Output()}
-	total.read(strings.NewReader(`
+	total.take(`
 {"Action":"attr","Package":"p","Test":"TestA","Key":"shows","Value":"R-001"}
 {"Action":"attr","Package":"p","Test":"TestB","Key":"shows","Value":"R-002"}
 {"Action":"attr","Package":"p","Test":"TestC","Key":"shows","Value":"R-003"}
 {"Action":"attr","Package":"p","Test":"TestA","Key":"other","Value":"R-004"}
 {"Action":"pass","Package":"p","Test":"TestA"}
 {"Action":"fail","Package":"p","Test":"TestB"}
-{"Action":"skip","Package":"p","Test":"TestC"}`))
+{"Action":"skip","Package":"p","Test":"TestC"}`)
 	if got, want := total.claims, []string{"R-001\tp\tTestA"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -112,7 +144,7 @@ func TestOnlyAPermittedSkipPassesWhereSkipsFail(t *testing.T) {
 func TestVerdictsOfTestsAreShown(t *testing.T) {
 	var out strings.Builder
 	total := tally{out: &out}
-	total.read(strings.NewReader(`{"Action":"attr","Package":"p","Test":"TestA","Key":"verdict","Value":"7 of 7"}`))
+	total.take(`{"Action":"attr","Package":"p","Test":"TestA","Key":"verdict","Value":"7 of 7"}`)
 	if got, want := out.String(), "      7 of 7\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
