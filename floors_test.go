@@ -36,6 +36,8 @@ var (
 var floors = []placement{
 	// The claims of tests, used by all tests.
 	{floor: 0, path: "internal/claim", only: none},
+	// What tests need of the machine.
+	{floor: 0, path: "internal/testdir", only: none},
 	// The texts of hostile peers, for tests.
 	{floor: 0, path: "internal/hostiletext", only: none},
 	// Encodings and RFCs, which do not know MCP.

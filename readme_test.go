@@ -88,7 +88,7 @@ func newReader(t *testing.T) *reader {
 		}
 	}
 	r.env = append(r.env, goCaches(t)...)
-	r.env = append(r.env, "HOME="+r.home, "XDG_CONFIG_HOME="+r.home, "ARGS=--addr 127.0.0.1:0", insideReadme+"=1")
+	r.env = append(r.env, "HOME="+r.home, "XDG_CONFIG_HOME="+r.home, "XDG_RUNTIME_DIR="+filepath.Join(r.home, "run"), "ARGS=--addr 127.0.0.1:0", insideReadme+"=1")
 	return r
 }
 

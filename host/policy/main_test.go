@@ -3,7 +3,11 @@ package policy_test
 import (
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-func TestMain(m *testing.M) { mcptest.Main(m) }
+func TestMain(m *testing.M) {
+	testdir.Prepare()
+	mcptest.Main(m)
+}

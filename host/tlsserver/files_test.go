@@ -23,10 +23,14 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host/tlsserver"
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-func TestMain(m *testing.M) { mcptest.Main(m) }
+func TestMain(m *testing.M) {
+	testdir.Prepare()
+	mcptest.Main(m)
+}
 
 // A pair is a certificate with its key, as PEM.
 type pair struct{ cert, key []byte }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
@@ -17,6 +18,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+	testdir.Prepare() // PostgreSQL has a user of its own, who must reach its files
 	mcptest.Main(m)
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -43,7 +44,8 @@ func TestMain(m *testing.M) {
 		mcpserver.Main(newReplica(steps))
 		return
 	}
-	mcptest.ShortenChecks(time.Second, 10*time.Second)
+	testdir.Prepare()
+	mcptest.ShortenChecks(time.Second, 2*time.Minute)
 	leak.Main(m)
 }
 

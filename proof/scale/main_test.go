@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, runReplica())
 		os.Exit(1)
 	}
+	testdir.Prepare() // PostgreSQL has a user of its own, who must reach its files
 	mcptest.Main(m)
 }
 

@@ -12,13 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/internal/quota"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+func TestMain(m *testing.M) {
+	testdir.Prepare() // PostgreSQL has a user of its own, who must reach its files
+	leak.Main(m)
+}
 
 var errDown = errors.New("the store is down")
 

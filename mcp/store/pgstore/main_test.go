@@ -7,11 +7,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 	"github.com/fondaco/fondaco/mcp/store/pgstore"
 )
 
-func TestMain(m *testing.M) { mcptest.Main(m) }
+func TestMain(m *testing.M) {
+	testdir.Prepare() // PostgreSQL has a user of its own, who must reach its files
+	mcptest.Main(m)
+}
 
 var namespaces atomic.Int32
 
