@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -161,6 +162,18 @@ func TestDirectoryOfAnotherUserIsRefused(t *testing.T) {
 	defer l.Close()
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v, want a socket for the user alone", info.Mode(), err)
+	}
+}
+
+func TestPathThatIsTooLongForASocketIsNamed(t *testing.T) {
+	t.Parallel()
+	path := control.Path(filepath.Join(t.TempDir(), strings.Repeat("d", 100)), 1)
+	_, err := control.Listen(path, quiet)
+	if want := fmt.Sprintf("%s: the path has %d bytes, which is too long for a socket; set $XDG_RUNTIME_DIR", path, len(path)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, err := control.NewClient(path).Status(t.Context()); !errors.Is(err, control.ErrNoHost) {
+		t.Errorf("got %v, want no host", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/fondaco/fondaco/host/userfile"
@@ -64,6 +65,9 @@ func listen(path string) (net.Listener, error) {
 		}
 	}
 	l, err := new(net.ListenConfig).Listen(context.Background(), "unix", path)
+	if errors.Is(err, syscall.EINVAL) { // the length is all that can be wrong with it
+		return nil, fmt.Errorf("%s: the path has %d bytes, which is too long for a socket; set $XDG_RUNTIME_DIR to a directory with a shorter path", path, len(path))
+	}
 	if err != nil {
 		return nil, err
 	}
