@@ -12,8 +12,9 @@ import (
 )
 
 // bridgeGrace is how long the answers to the last requests are waited for after standard
-// input has ended. The host gives running requests one second.
-const bridgeGrace = 3 * time.Second
+// input has ended. The host gives running requests one second. Tests wait longer,
+// because other tests have the processors.
+var bridgeGrace = 3 * time.Second
 
 // errHostEnded reports that the host of a client has ended before the client.
 var errHostEnded = errors.New("the connection to the running host has ended; start the client's server again to use the next host")
@@ -71,8 +72,8 @@ func closeStream(stream control.Stream, ended <-chan error) {
 // stream opens a connection for one client.
 func (r *foundHost) stream(ctx context.Context) (control.Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(answerTime, func() {
-		cancel(fmt.Errorf("found no answer in %v", answerTime))
+	timer := time.AfterFunc(answerLimit, func() {
+		cancel(fmt.Errorf("found no answer in %v", answerLimit))
 	})
 	defer timer.Stop() // cancel would end the stream
 	stream, err := r.client.Stream(ctx)

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
@@ -20,6 +21,9 @@ func ServeThrough(proxies []string, h http.Handler) (http.Handler, error) {
 	}
 	return p.fromProxies(h), nil
 }
+
+// SetPatience sets how long commands wait for an answer of a running host.
+func SetPatience(d time.Duration) { answerLimit, bridgeGrace = d, d }
 
 // SetPolicy sets the path of the managed policy of the programs that tests start. Its owner
 // is the user who runs the tests.

@@ -19,6 +19,9 @@ import (
 // answerTime limits the time for an answer on a control socket.
 const answerTime = 2 * time.Second
 
+// answerLimit is answerTime. Tests wait longer, because other tests have the processors.
+var answerLimit = answerTime
+
 // foundHost is a running host of this user.
 type foundHost struct {
 	client *control.Client
@@ -33,7 +36,7 @@ func (m *Main) hostAt(ctx context.Context, port int) (*foundHost, error) {
 
 // hostBehind returns the running host that listens on a socket, or nil.
 func hostBehind(ctx context.Context, socket string) (*foundHost, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	c := control.NewClient(socket)
 	status, err := c.Status(ctx)

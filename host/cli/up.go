@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
@@ -239,7 +238,7 @@ func (v *upCommand) listen(m *Main) (net.Listener, error) {
 
 // portUser names the host that uses a port, or how to find the program that does.
 func (m *Main) portUser(port int) string {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
 	s, err := control.NewClient(control.Path(control.Dir(m.getenv), port)).Status(ctx)
 	if err != nil {
