@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,10 +57,11 @@ func begin(t *testing.T, stdin string, args ...string) (words *output, home stri
 	return words, home, end
 }
 
-// upstreamsStarted is printed when each upstream is ready or has failed.
+// upstreamsStarted is printed when each upstream is ready or has failed, or takes long.
 const upstreamsStarted = `(?m)^Ctrl-C stops it`
 
-// status asks a host what is running.
+// status asks a host what is running, once each upstream is ready or has failed: the summary does
+// not wait for one that takes long.
 func status(t *testing.T, words *output, home string) *control.Status {
 	t.Helper()
 	words.await(t, upstreamsStarted)
@@ -68,10 +70,15 @@ func status(t *testing.T, words *output, home string) *control.Status {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := control.NewClient(control.Path(filepath.Join(home, "run", "fondaco"), number)).Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := control.NewClient(control.Path(filepath.Join(home, "run", "fondaco"), number))
+	var s *control.Status
+	awaitCondition(t, func() (bool, string) {
+		if s, err = c.Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		starting := slices.ContainsFunc(s.Upstreams, func(u host.Status) bool { return u.State == host.Starting })
+		return !starting, fmt.Sprintf("%+v", s)
+	})
 	return s
 }
 
@@ -229,7 +236,7 @@ func TestTrustInOtherConfigurationsIsIgnored(t *testing.T) {
 func TestChangedToolWaitsUntilItIsApproved(t *testing.T) {
 	t.Parallel()
 	words, home, end := begin(t, "", "--yes")
-	words.await(t, upstreamsStarted)
+	words.await(t, `upstream   good    ready`)
 	end()
 	// The same server comes with another definition, as if it had been updated.
 	path := filepath.Join(home, "mcp.json")

@@ -28,6 +28,7 @@ import (
 //	waitfor PATTERN            wait for a file
 //	changed PATTERN OLD NEW    write other words into a file
 //	retries COMMAND...         run a command until it does what it has to
+//	shows PATTERN COMMAND...   run a command until what it prints matches
 //	candidates WORD...         complete words until there is something to say
 //	says FILE PATTERN          wait until what a program writes to a file matches
 //	visits FILE                open the address that a file comes to hold, and say yes
@@ -53,7 +54,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "waitfor": waitFor, "changed": changeFile, "visits": visitNamed, "retries": retries,
-			"candidates": candidates, "says": says,
+			"candidates": candidates, "says": says, "shows": shows,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
@@ -117,6 +118,19 @@ func retries(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(err)
+}
+
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("want shows PATTERN COMMAND...")
+	}
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if err := ts.Exec(args[1], args[2:]...); err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("the command does not show %s", args[0])
 }
 
 // candidates completes words until there is something: what takes longer than a
