@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -26,6 +27,8 @@ import (
 const role = "FONDACO_CLI_TEST"
 
 func TestMain(m *testing.M) {
+	testdir.Prepare()
+	cli.SetPatience(maxWait)
 	switch os.Getenv(role) {
 	case "fondaco":
 		fondaco()
@@ -75,12 +78,12 @@ func interruptTwice(ctx context.Context) {
 	_ = self.Signal(os.Interrupt)
 	<-ctx.Done()
 	_ = self.Signal(os.Interrupt)
-	time.Sleep(time.Second)
+	time.Sleep(maxWait)
 }
 
 // maxWait is how long what has to come may take where other tests have the
-// processors. It only bounds what never comes.
-const maxWait = 2 * time.Minute
+// processors. It only bounds what never comes, and no test asserts a shorter time.
+const maxWait = 5 * time.Minute
 
 // heldVariable names the file by which the tool hold tells that it is running.
 const heldVariable = "FONDACO_TEST_HELD"

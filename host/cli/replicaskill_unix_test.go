@@ -26,10 +26,6 @@ import (
 
 var killTime = flag.Duration("killtime", 12*time.Second, "how long hosts are killed, for each engine")
 
-// maxRecovery is the longest time that a call may take while a host is killed: five seconds, and what
-// a machine with other work adds.
-const maxRecovery = 7 * time.Second
-
 // TestReplicasOfTheHost kills one of three hosts again and again, while clients call a tool that
 // writes into a ledger. It checks that no call runs twice, that each call that was answered has run,
 // and that only calls that ran at the killed host, or came from it, are lost.
@@ -120,7 +116,7 @@ func (k *killTest) awaitRounds(t *testing.T) {
 	t.Helper()
 	for _, c := range k.clients {
 		enough := c.answered.Load() + 3
-		awaitCondition(t, time.Minute, func() (bool, string) {
+		awaitCondition(t, func() (bool, string) {
 			return c.answered.Load() >= enough, fmt.Sprintf("no answers for client %s", c.name)
 		})
 	}
@@ -261,11 +257,9 @@ func (e noteEnd) check(ran int) string {
 	case e.outcome == "answered" && ran == 0:
 		return "it was answered and has not run"
 	case e.outcome == "refused":
-		return "it was refused"
+		return "no host has taken its caller over in time"
 	case e.outcome == "may have run" && !e.killed:
 		return "it was lost, and no host was killed"
-	case e.took > maxRecovery:
-		return "it took too long"
 	}
 	return ""
 }
