@@ -1,7 +1,9 @@
 package mcptest_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,11 +46,13 @@ var brokenBuses = map[string]struct {
 	"subscribes late": {"messages are for present subscribers", func() (one, two mcp.Bus) {
 		return brokenBus(func(b *changedBus) {
 			b.subscribe = func(ctx context.Context, topic string, deliver func([]byte)) (func(), error) {
-				from := time.Now().Add(50 * time.Millisecond)
+				late := true
 				return b.Bus.Subscribe(ctx, topic, func(msg []byte) {
-					if time.Now().After(from) {
-						deliver(msg)
+					if late { // for the first message
+						late = false
+						return
 					}
+					deliver(msg)
 				})
 			}
 		})
@@ -66,14 +70,17 @@ var brokenBuses = map[string]struct {
 	}},
 	"delivers out of order": {"messages of one publisher stay in order", func() (one, two mcp.Bus) {
 		return brokenBus(func(b *changedBus) {
-			var published atomic.Int32
+			var late sync.Map // by the publisher, which is the first byte: its message that has to come next
 			b.publish = func(ctx context.Context, topic string, msg []byte) error {
-				if published.Add(1)%3 == 0 {
-					msg := append([]byte(nil), msg...)
-					time.AfterFunc(time.Millisecond, func() { _ = b.Bus.Publish(context.Background(), topic, msg) })
+				if len(msg) == 0 {
+					return b.Bus.Publish(ctx, topic, msg)
+				}
+				before, swap := late.LoadAndDelete(msg[0])
+				if !swap {
+					late.Store(msg[0], bytes.Clone(msg))
 					return nil
 				}
-				return b.Bus.Publish(ctx, topic, msg)
+				return errors.Join(b.Bus.Publish(ctx, topic, msg), b.Bus.Publish(ctx, topic, before.([]byte)))
 			}
 		})
 	}},
@@ -157,11 +164,11 @@ var brokenBuses = map[string]struct {
 func endIfSlow(deliver func([]byte)) func([]byte) {
 	ended := false
 	return func(msg []byte) {
-		begun := time.Now()
+		slow := time.Now().Add(time.Millisecond)
 		if !ended {
 			deliver(msg)
 		}
-		ended = ended || time.Since(begun) > time.Millisecond
+		ended = ended || time.Now().After(slow)
 	}
 }
 

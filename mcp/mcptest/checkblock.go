@@ -10,7 +10,7 @@ func (c *faultCheck) block() {
 	c.callsFail("the server does not answer")
 	if ending != nil {
 		for _, cancel := range ending.cancels {
-			within(c.T, callWait, "cancel of a subscription while the server does not answer", cancel)
+			within(c.T, hangWait, "cancel of a subscription while the server does not answer", cancel)
 		}
 	}
 	unblock()

@@ -18,7 +18,7 @@ import (
 const maxEvent = 1 << 20
 
 // eventWait bounds the calls whose context has ended. The tests of the checks shorten it.
-var eventWait = 10 * time.Second
+var eventWait = 2 * time.Minute
 
 // CheckEventStore tests that an EventStore keeps the contract of mcp.EventStore: the events of
 // a stream, their order and their removal. A store is bounded, but the check expects that it

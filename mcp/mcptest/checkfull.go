@@ -37,12 +37,12 @@ func (c *faultCheck) full() {
 func (c *faultCheck) writeUntilFull() {
 	s, written := c.replicas[0].store, 0
 	for written < fullWrites {
-		ctx, cancel := context.WithTimeout(c.Context(), callWait)
+		ctx, cancel := context.WithTimeout(c.Context(), hangWait)
 		err := s.Put(ctx, fmt.Sprint(c.prefix, "full/", written), numbered(written, fullValue), 0)
 		late := ctx.Err() != nil
 		cancel()
 		if late {
-			c.Errorf("Put without room: no end in %v, want an error", callWait)
+			c.Errorf("Put without room: no end in %v, want an error", hangWait)
 		}
 		if err != nil {
 			break

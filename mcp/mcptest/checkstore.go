@@ -26,9 +26,9 @@ const (
 var (
 	// storeTTL is the time to live of values that are still there while a check reads them.
 	storeTTL = 2 * time.Second
-	// storeWait is when an expired value has to be gone. Engines may count in seconds and
-	// remove values periodically.
-	storeWait = 10 * time.Second
+	// storeWait is when an expired value has to be gone, also on a busy machine. Engines may
+	// count in seconds and remove values periodically.
+	storeWait = 2 * time.Minute
 )
 
 const (

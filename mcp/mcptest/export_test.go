@@ -7,5 +7,5 @@ import "time"
 func ShortenChecks(ttl, wait time.Duration) {
 	storeTTL, storeWait = ttl, wait
 	busWait, eventWait = wait, wait
-	contextSlack, callWait, recoveryWait = wait/2, wait, wait
+	contextSlack, callWait, hangWait, recoveryWait = min(contextSlack, wait/2), min(callWait, wait), wait, wait
 }

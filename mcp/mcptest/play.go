@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// playTimeout is how long Play waits for an expected message.
-const playTimeout = 10 * time.Second
+// playTimeout is how long Play waits for an expected message, also on a busy machine.
+const playTimeout = 2 * time.Minute
 
 // PlayOption changes how Play compares messages.
 type PlayOption func(*player)

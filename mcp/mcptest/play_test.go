@@ -91,7 +91,7 @@ func TestPlayTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		err := playAgainst(t, `<- {"id":1,"result":{}}`, nil)
-		checkError(t, err, `test.txtar:3: no message within 10s`)
+		checkError(t, err, `test.txtar:3: no message within 2m0s`)
 	})
 }
 

@@ -38,8 +38,8 @@ type simulatedServer struct {
 	open    chan struct{}            // guarded by mu: closed while the server answers
 }
 
-// callTimeout is when a call ends that gets no answer.
-const callTimeout = 400 * time.Millisecond
+// callTimeout is when a call without a deadline ends that gets no answer.
+const callTimeout = 2 * time.Second
 
 var (
 	errDown = errors.New("engine: no connection")
@@ -156,9 +156,14 @@ func (c *simulatedClient) writeHalf(partly func() error) {
 
 // await waits until the server answers.
 func (c *simulatedClient) await(ctx context.Context, open <-chan struct{}) error {
+	select {
+	case <-open: // however late this goroutine runs
+		return nil
+	default:
+	}
 	deadline, timeout := ctx.Done(), time.After(callTimeout)
 	if c.server.ignoresDeadlines {
-		deadline, timeout = nil, time.After(3*time.Second)
+		deadline, timeout = nil, time.After(4*time.Second)
 	}
 	if c.server.waitsForever {
 		timeout = nil
