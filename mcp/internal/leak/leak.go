@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// grace is the time that goroutines may take to end after the last test.
-const grace = 5 * time.Second
+// grace is the time that goroutines may take to end after the last test. Only goroutines that stay
+// use it up.
+const grace = 2 * time.Minute
 
 // ours occurs in the stack of every goroutine that runs code of this module or
 // was started by it.
@@ -27,11 +28,14 @@ const ours = "github.com/fondaco/fondaco/"
 // their stacks and exits with status 1.
 func Main(m *testing.M) {
 	code := m.Run()
-	if left := wait(grace, all); code == 0 && len(left) > 0 {
-		fmt.Fprintf(os.Stderr, "leak: %d goroutines outlived the tests:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
-		code = 1
+	if code != 0 {
+		os.Exit(code)
 	}
-	os.Exit(code)
+	if left := wait(grace, all); len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "leak: %d goroutines outlived the tests:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // Check fails the test if goroutines of this module that are not running now
