@@ -7,8 +7,8 @@ import (
 )
 
 // killGrace is how long a killed child may take to disappear. It takes longer
-// only while the kernel holds it in an uninterruptible wait.
-const killGrace = 2 * time.Second
+// only while the kernel holds it in an uninterruptible wait. Tests of slow machines change it.
+var killGrace = 2 * time.Second
 
 // Close ends the child and everything that it started, step by step:
 //

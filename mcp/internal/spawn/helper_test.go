@@ -21,6 +21,9 @@ import (
 // roleVariable makes the test binary play the child of a test.
 const roleVariable = "SPAWN_TEST_ROLE"
 
+// lifetime is that of children that do not end by themselves, longer than any test waits for their end.
+const lifetime = 15 * time.Minute
+
 // roles are the children. Each runs until the test's point is made.
 var roles = map[string]func(args []string){
 	// echo copies lines until the end of its input.
@@ -30,19 +33,19 @@ var roles = map[string]func(args []string){
 	"stubborn": func([]string) {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
-		time.Sleep(time.Minute)
+		time.Sleep(lifetime)
 	},
 
 	// mute is stubborn and says nothing.
 	"mute": func([]string) {
 		signal.Ignore(syscall.SIGTERM)
-		time.Sleep(time.Minute)
+		time.Sleep(lifetime)
 	},
 
 	// deaf does not hear the end of its input, but SIGTERM.
 	"deaf": func([]string) {
 		fmt.Println("ready")
-		time.Sleep(time.Minute)
+		time.Sleep(lifetime)
 	},
 
 	// environ prints its environment.

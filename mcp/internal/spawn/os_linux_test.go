@@ -26,7 +26,7 @@ func init() {
 		}
 		_, _ = p.Read(make([]byte, 1)) // it is ready
 		fmt.Println(p.Pid())
-		time.Sleep(time.Minute)
+		time.Sleep(lifetime)
 	}
 
 	// reaper is a process to which orphans fall, as to process 1. It ends a

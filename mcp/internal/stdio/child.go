@@ -62,6 +62,7 @@ type Child struct {
 	process *spawn.Process
 	stray   strayOutput
 
+	exitGrace  time.Duration
 	outputRead func()        // called when standard output was read to its end
 	outputEnd  chan struct{} // closed by outputRead
 }
@@ -78,6 +79,7 @@ func Start(c spawn.Command, opts *ChildOptions) (*Child, error) {
 		lines:     New(p, p, p, opts.conn()),
 		process:   p,
 		stray:     strayOutput{log: opts.logger()},
+		exitGrace: exitGrace,
 		outputEnd: make(chan struct{}),
 	}
 	child.outputRead = sync.OnceFunc(func() { close(child.outputEnd) })
@@ -109,7 +111,7 @@ func (c *Child) Read(ctx context.Context) ([]byte, error) {
 func (c *Child) Write(ctx context.Context, msg []byte) error {
 	err := c.lines.Write(ctx, msg)
 	if _, ok := errors.AsType[*os.PathError](err); ok { // the pipe is broken
-		grace := time.NewTimer(exitGrace)
+		grace := time.NewTimer(c.exitGrace)
 		defer grace.Stop()
 		select {
 		case <-c.outputEnd:
@@ -128,7 +130,7 @@ func (c *Child) Close() error { return c.lines.Close() }
 // explain replaces the error of a broken stream by the server's exit error, if
 // it has exited.
 func (c *Child) explain(ctx context.Context, err error) error {
-	grace := time.NewTimer(exitGrace)
+	grace := time.NewTimer(c.exitGrace)
 	defer grace.Stop()
 	select {
 	case <-c.process.Done():

@@ -323,13 +323,9 @@ func TestWriteToAPeerThatDoesNotReadTimesOut(t *testing.T) {
 			t.Parallel()
 			c := blocked(open(t), open(t), &stdio.Options{WriteTimeout: 20 * time.Millisecond})
 			defer c.Close()
-			begin := time.Now()
 			err := c.Write(t.Context(), make([]byte, 1<<20))
 			if err == nil || !strings.Contains(err.Error(), "the peer has not read for 20ms") {
 				t.Errorf("got %v, want a timeout", err)
-			}
-			if took := time.Since(begin); took < 20*time.Millisecond || took > 5*time.Second {
-				t.Errorf("got the timeout after %v, want 20ms", took)
 			}
 			if err := c.Write(t.Context(), []byte("{}")); err == nil {
 				t.Error("write on the broken connection: got nil, want an error")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
@@ -34,6 +35,7 @@ func start(t *testing.T, opts *stdio.ChildOptions, role string, args ...string) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.SetExitGrace(5 * time.Minute) // for a slow machine
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Errorf("close: %v", err)
