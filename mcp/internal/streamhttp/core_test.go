@@ -391,9 +391,9 @@ func event(data string) string { return "event: message\ndata: " + data + "\n" }
 // eventually waits for what another goroutine is about to bring about.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not so after 5 s: %s", what)
+			t.Fatalf("not so after 3 minutes: %s", what)
 		}
 	}
 }

@@ -176,11 +176,11 @@ func TestKeepAliveHoldsFromTheFirstEventOn(t *testing.T) {
 func TestDisconnectCancelsAStatelessRequest(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-137a", "R-137b", "D-16", "B-07")
-	entered, ended := make(chan struct{}), make(chan time.Time, 1)
+	entered, ended := make(chan struct{}), make(chan struct{})
 	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, _ *exchange.Inbound) (any, error) {
 		close(entered)
 		<-ctx.Done()
-		ended <- time.Now()
+		close(ended)
 		return nil, ctx.Err()
 	}}), nil)
 	ctx, hangUp := context.WithCancel(t.Context())
@@ -188,13 +188,10 @@ func TestDisconnectCancelsAStatelessRequest(t *testing.T) {
 		<-entered
 		hangUp()
 	}()
-	left := time.Now()
 	if _, err := s.Client().Do(request(ctx, t, "POST", s.URL, modernCall("x"), modernHeaders("tools/call", "x")...)); err == nil {
 		t.Fatal("got an answer, want none")
 	}
-	if after := (<-ended).Sub(left); after > 2*time.Second {
-		t.Errorf("cancelled %v after the disconnect, want at once", after)
-	}
+	<-ended // nothing else cancels it
 }
 
 func TestNothingIsSentAfterTheReply(t *testing.T) {
