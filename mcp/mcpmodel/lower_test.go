@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
@@ -155,13 +154,9 @@ func TestHostileSchemaFailsWithinBounds(t *testing.T) {
 	}
 	for _, api := range apis {
 		for _, tt := range tests {
-			start := time.Now()
 			got, err := api.LowerSchema(jsontext.Value(tt.schema))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s: %s: got %.200s, error %v, want %q", api, tt.name, got, err, tt.want)
-			}
-			if d := time.Since(start); d > 10*time.Second {
-				t.Errorf("%s: %s: took %v", api, tt.name, d)
 			}
 		}
 	}

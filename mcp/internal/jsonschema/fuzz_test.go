@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,7 +28,8 @@ var seedValues = []string{
 }
 
 // FuzzCompileBounds checks that no text of a schema, and no value under a schema
-// that was accepted, makes the package panic or run for long.
+// that was accepted, makes the package panic. One that makes it run for long hangs
+// the test.
 func FuzzCompileBounds(f *testing.F) {
 	for _, s := range seedSchemas {
 		for _, v := range seedValues {
@@ -37,16 +37,12 @@ func FuzzCompileBounds(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text, instance string) {
-		start := time.Now()
 		v, err := jsonschema.Compile(jsontext.Value(text), &jsonschema.Limits{Work: 100_000})
 		if err == nil {
 			err = v.Validate(jsontext.Value(instance))
 		}
 		if err != nil && strings.Contains(err.Error(), "schema library: ") {
 			t.Errorf("%s on %s: a panic of the library: %v", text, instance, err)
-		}
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s on %s: took %v", text, instance, took)
 		}
 		_, _ = jsonschema.HeaderParams(jsontext.Value(text), false)
 		_ = jsonschema.CheckElicitation(jsontext.Value(text), true)

@@ -12,23 +12,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
-
-// soon fails the test when f takes so long that something was done that should
-// have been refused. The bound is far from what is right, so that a slow machine
-// does not reach it.
-func soon(t *testing.T, name string, f func()) {
-	t.Helper()
-	start := time.Now()
-	f()
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("%s: took %v", name, took)
-	}
-}
 
 func TestHostileSchemasAreRefused(t *testing.T) {
 	t.Parallel()
@@ -65,9 +52,9 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 		{"cycle through $dynamicRef", `{"$dynamicAnchor":"x","allOf":[{"$dynamicRef":"#x"}]}`, endless},
 		{"cycle in unused $defs", `{"$defs":{"a":{"$ref":"#/$defs/a"}}}`, endless},
 		{"cycle through an anchor", `{"$anchor":"a","anyOf":[{"$ref":"#a"}]}`, endless},
-		{"2^24 allOf", doubling(24, "allOf"), `applies subschemas to one value in more than 10000 ways`},
-		{"2^24 anyOf", doubling(24, "anyOf"), `applies subschemas to one value in more than 10000 ways`},
-		{"2^24 oneOf", doubling(24, "oneOf"), `applies subschemas to one value in more than 10000 ways`},
+		{"2^60 allOf", doubling(60, "allOf"), `applies subschemas to one value in more than 10000 ways`},
+		{"2^60 anyOf", doubling(60, "anyOf"), `applies subschemas to one value in more than 10000 ways`},
+		{"2^60 oneOf", doubling(60, "oneOf"), `applies subschemas to one value in more than 10000 ways`},
 		{"chain of references", chain(100), `applies a chain of more than 64 subschemas to one value`},
 		{"deep not", nested(65, `{"not":`, `}`), `subschemas nested deeper than 64`},
 		{"deep items", nested(65, `{"items":`, `}`), `subschemas nested deeper than 64`},
@@ -94,12 +81,10 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 		{"unused part", `{"$defs":{"a":{"$ref":"http://127.0.0.1:1/x.json"}}}`, outside},
 	}
 	for _, tt := range tests {
-		soon(t, tt.name, func() {
-			_, err := jsonschema.Compile(jsontext.Value(tt.text), nil)
-			if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
-				t.Errorf("%s: got %v, want …%s", tt.name, err, tt.want)
-			}
-		})
+		_, err := jsonschema.Compile(jsontext.Value(tt.text), nil)
+		if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want …%s", tt.name, err, tt.want)
+		}
 	}
 }
 
@@ -144,19 +129,17 @@ func TestRecursiveRefIsUnknown(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString(`{"$recursiveRef":"#/$defs/a0","$defs":{`)
-	for i := range 24 {
+	for i := range 60 { // 2^60 applications do not end
 		fmt.Fprintf(&b, `"a%d":{"allOf":[{"$recursiveRef":"#/$defs/a%d"},{"$recursiveRef":"#/$defs/a%d"}]},`, i, i+1, i+1)
 	}
-	b.WriteString(`"a24":false}}`)
-	soon(t, "$recursiveRef", func() {
-		v, err := jsonschema.Compile(jsontext.Value(b.String()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := v.Validate(jsontext.Value(`1`)); err != nil {
-			t.Errorf("got %v, want the keyword ignored", err)
-		}
-	})
+	b.WriteString(`"a60":false}}`)
+	v, err := jsonschema.Compile(jsontext.Value(b.String()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Validate(jsontext.Value(`1`)); err != nil {
+		t.Errorf("got %v, want the keyword ignored", err)
+	}
 }
 
 func TestRecursionThroughPartsIsAllowed(t *testing.T) {
@@ -219,16 +202,14 @@ func TestCostlyValuesAreRefused(t *testing.T) {
 		{"100k numbers", `{"items":{"type":"integer","minimum":0,"maximum":2}}`, elements(100_000, ones), nil},
 	}
 	for _, tt := range tests {
-		soon(t, tt.name, func() {
-			v, err := jsonschema.Compile(jsontext.Value(tt.schema), nil)
-			if err != nil {
-				t.Errorf("%s: %v", tt.name, err)
-				return
-			}
-			if err := v.Validate(jsontext.Value(tt.instance)); !errors.Is(err, tt.want) {
-				t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
-			}
-		})
+		v, err := jsonschema.Compile(jsontext.Value(tt.schema), nil)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if err := v.Validate(jsontext.Value(tt.instance)); !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
+		}
 	}
 }
 
