@@ -207,7 +207,7 @@ func TestAnyStreamCanCarryMessages(t *testing.T) {
 func TestLinesThatAreNoMessagesAreQuotedWhenConnectingFails(t *testing.T) {
 	t.Parallel()
 	_, err := mcpclient.Connect(t.Context(), child(t, "noisy"), &mcpclient.Options{
-		Logger: quiet(), Timeouts: mcpclient.TimeoutOptions{Probe: time.Second, Connect: 2 * time.Second},
+		Logger: quiet(), Timeouts: mcpclient.TimeoutOptions{Probe: 5 * time.Second, Connect: 10 * time.Second},
 	})
 	const want = `: context deadline exceeded; standard output has lines that are not messages: "0 \x1b[31mStarting", "1 \x1b[31mStarting", "2 \x1b[31mStarting" and 3 more`
 	if err == nil || !strings.HasSuffix(err.Error(), want) {

@@ -36,10 +36,10 @@ func TestUnsentAnswersAreBoundedOverHTTP(t *testing.T) {
 	}))
 	c := connect(t, mcpclient.URL(s.URL), nil)
 	<-flooded
-	for before := int32(-1); before != held.Load(); time.Sleep(100 * time.Millisecond) {
+	for before := int32(-1); before < 64 || before != held.Load(); time.Sleep(100 * time.Millisecond) {
 		before = held.Load()
 	}
-	if got := held.Load(); got < 64 || got > 128 {
+	if got := held.Load(); got > 128 {
 		t.Errorf("got %d answers at once, want at most 128", got)
 	}
 	_ = c.Close()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -82,26 +83,30 @@ func TestProgressOnTheStandaloneStreamReachesItsCall(t *testing.T) {
 func TestBrokenStreamOfASessionIsResumed(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-106a", "R-106b", "R-114")
-	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
-		switch last := e.Header.Get("Last-Event-Id"); {
-		case e.message.Method == mcp.MethodToolsCall:
-			e.event("id: 1", "retry: 1500", "data:")
-			e.event("id: 2", progressOf(e.message, 1))
-		case last == "2":
-			e.event("id: 3", `data: {"jsonrpc":"2.0","id":`+e.Header.Get("X-Id")+`,"result":{"content":[]}}`)
-		default:
-			e.w.WriteHeader(http.StatusMethodNotAllowed)
+	synctest.Test(t, func(t *testing.T) {
+		s := &webServer{handle: sessionWeb(mcp.V20251125, func(e *exchange) {
+			switch last := e.Header.Get("Last-Event-Id"); {
+			case e.message.Method == mcp.MethodToolsCall:
+				e.event("id: 1", "retry: 1500", "data:")
+				e.event("id: 2", progressOf(e.message, 1))
+			case last == "2":
+				e.event("id: 3", `data: {"jsonrpc":"2.0","id":`+e.Header.Get("X-Id")+`,"result":{"content":[]}}`)
+			default:
+				e.w.WriteHeader(http.StatusMethodNotAllowed)
+			}
+		})}
+		// The second call of the client, after discover and initialize, has the id 3.
+		o := overMemory(s)
+		o.HTTP.Header = http.Header{"X-Id": {"3"}}
+		c := connect(t, mcpclient.URL("http://server.example/mcp"), o)
+		began, n := time.Now(), 0
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithProgress(func(mcp.ProgressParams) { n++ })); err != nil || n != 1 {
+			t.Fatalf("got %d, %v", n, err)
 		}
-	}))
-	// The second call of the client, after discover and initialize, has the id 3.
-	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Header: http.Header{"X-Id": {"3"}}}})
-	began, n := time.Now(), 0
-	if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithProgress(func(mcp.ProgressParams) { n++ })); err != nil || n != 1 {
-		t.Fatalf("got %d, %v", n, err)
-	}
-	if waited := time.Since(began); waited < 1500*time.Millisecond { // by itself it waits for a second
-		t.Errorf("came back after %v, want 1.5 s", waited)
-	}
+		if waited := time.Since(began); waited < 1500*time.Millisecond { // by itself it waits for a second
+			t.Errorf("came back after %v, want 1.5 s", waited)
+		}
+	})
 }
 
 func TestBrokenStreamOfTheStatelessEraLosesTheCall(t *testing.T) {
@@ -238,7 +243,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	for _, e := range s.exchanges(http.MethodPost, mcp.MethodToolsCall) {
 		ports[e.RemoteAddr] = true
 	}
-	if len(ports) > 5 {
+	if len(ports) > 10 { // one, unless the machine is busy
 		t.Errorf("%d connections for 20 calls one after the other", len(ports))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
@@ -225,6 +226,9 @@ func connect(t *testing.T, target mcpclient.Target, opts *mcpclient.Options) *mc
 	}
 	if opts.Logger == nil {
 		opts.Logger = quiet()
+	}
+	if _, ok := target.(*mcpclient.CommandTarget); ok { // a process takes its time on a busy machine
+		opts.Timeouts.Probe, opts.Timeouts.Connect = 2*time.Minute, 3*time.Minute
 	}
 	c, err := mcpclient.Connect(t.Context(), target, opts)
 	if err != nil {

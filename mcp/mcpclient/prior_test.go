@@ -38,7 +38,7 @@ func TestPriorIsStoredAsJSON(t *testing.T) {
 		_, target := serve(t, handle)
 		c := connect(t, target, nil)
 		p := c.Prior()
-		if p.Revision != c.Revision() || p.Server.Name != c.Server().Name || p.Capabilities.Tools == nil || p.Instructions != "be kind" || time.Since(p.At) > time.Minute {
+		if p.Revision != c.Revision() || p.Server.Name != c.Server().Name || p.Capabilities.Tools == nil || p.Instructions != "be kind" || p.At.IsZero() {
 			t.Errorf("%s: got %+v, want what the server has declared", era, p)
 		}
 		stored, err := json.Marshal(p, json.Deterministic(true))

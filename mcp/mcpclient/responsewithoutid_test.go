@@ -22,12 +22,10 @@ import (
 // goodResult is what calls get that nothing else ends.
 const goodResult = `{"content":[{"type":"text","text":"good"}],"resultType":"complete"}`
 
-// callBefore fails the test unless a call is answered before a timeout.
+// callBefore makes a call that is answered long before its timeout.
 func callBefore(t *testing.T, c *mcpclient.Client, name string) (*mcp.CallToolResult, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("the call was not ended"))
-	defer cancel()
-	return c.CallTool(ctx, name, nil)
+	return c.CallTool(t.Context(), name, nil, mcpclient.WithTimeout(5*time.Minute))
 }
 
 func TestResponseWithoutIDEndsTheOnlyCall(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -97,24 +98,26 @@ func resumptions(s *webServer) (n int) {
 
 func TestRetryOfZeroDoesNotMakeTheClientFlood(t *testing.T) {
 	t.Parallel()
-	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
-		switch {
-		case e.message.Method == mcp.MethodToolsCall:
-			e.event("id: 1", "retry: 0", "data:")
-		case e.Header.Get("Last-Event-Id") != "":
-			e.event("id: 1", "retry: 0", "data:")
-		default:
-			e.w.WriteHeader(http.StatusMethodNotAllowed)
+	synctest.Test(t, func(t *testing.T) {
+		s := &webServer{handle: sessionWeb(mcp.V20251125, func(e *exchange) {
+			switch {
+			case e.message.Method == mcp.MethodToolsCall:
+				e.event("id: 1", "retry: 0", "data:")
+			case e.Header.Get("Last-Event-Id") != "":
+				e.event("id: 1", "retry: 0", "data:")
+			default:
+				e.w.WriteHeader(http.StatusMethodNotAllowed)
+			}
+		})}
+		c := connect(t, mcpclient.URL("http://server.example/mcp"), overMemory(s))
+		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTimeout(1200*time.Millisecond))
+		if err == nil {
+			t.Error("got no error, want the deadline")
 		}
-	}))
-	c := connect(t, mcpclient.URL(s.URL), nil)
-	_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTimeout(1200*time.Millisecond))
-	if err == nil {
-		t.Error("got no error, want the deadline")
-	}
-	if got := resumptions(s); got == 0 || got > 2 {
-		t.Errorf("came back %d times in 1.2 s, want 1 or 2", got)
-	}
+		if got := resumptions(s); got == 0 || got > 2 {
+			t.Errorf("came back %d times in 1.2 s, want 1 or 2", got)
+		}
+	})
 }
 
 // What was missed on the standalone stream is lost; what comes is not.
