@@ -39,7 +39,6 @@ func TestCloseStreamEndsTheStreamOfPollingClientsOnly(t *testing.T) {
 	asked := make(chan bool, 1)
 	url := web(t, newPoller(asked, nil))
 	for _, v := range revisions[1:] {
-		began := time.Now()
 		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{Revisions: []mcp.Revision{v}})
 		if err != nil {
 			t.Fatal(err)
@@ -50,8 +49,8 @@ func TestCloseStreamEndsTheStreamOfPollingClientsOnly(t *testing.T) {
 			t.Errorf("%v: got %v, %v, %v, want progress 1 2 3", v, result, got, err)
 		}
 		polls := v == mcp.V20251125
-		if hungUp := <-asked; hungUp != polls || polls && time.Since(began) < 500*time.Millisecond {
-			t.Errorf("%v: hung up: %v, answered after %v; want %v", v, hungUp, time.Since(began), polls)
+		if hungUp := <-asked; hungUp != polls {
+			t.Errorf("%v: hung up: %v, want %v", v, hungUp, polls)
 		}
 		if err := c.Close(); err != nil {
 			t.Error(err)

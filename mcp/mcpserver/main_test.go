@@ -33,5 +33,5 @@ func interruptTwice() {
 	_ = self.Signal(os.Interrupt)
 	<-ctx.Done()
 	_ = self.Signal(os.Interrupt)
-	time.Sleep(time.Second)
+	time.Sleep(time.Minute)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -194,30 +195,33 @@ func TestRevisionOfARequestWithoutASessionIsThatOfItsHeader(t *testing.T) {
 // The client of one replica must not answer a question of another one by the same id.
 func TestReplicasAskWithDifferentIDs(t *testing.T) {
 	t.Parallel()
-	ids := make(map[string]bool)
-	for i := range 5 {
-		srv := sessionReplica(i)
-		srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
-			ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-			defer cancel()
-			var roots []mcp.Root
-			return "", mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &roots))
-		})
-		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"roots":{}}}}`))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		srv.HTTPHandler().ServeHTTP(w, r)
-		_, body := send(t, srv, w.Header().Get("Mcp-Session-Id"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`)
-		var id string
-		if _, rest, ok := strings.Cut(body, `"id":`); ok {
-			id, _, _ = strings.Cut(rest, ",")
+	synctest.Test(t, func(t *testing.T) {
+		ids := make(map[string]bool)
+		for i := range 5 {
+			srv := sessionReplica(i)
+			defer srv.Shutdown(t.Context())
+			srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
+				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+				defer cancel()
+				var roots []mcp.Root
+				return "", mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &roots))
+			})
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"roots":{}}}}`))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			srv.HTTPHandler().ServeHTTP(w, r)
+			_, body := send(t, srv, w.Header().Get("Mcp-Session-Id"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`)
+			var id string
+			if _, rest, ok := strings.Cut(body, `"id":`); ok {
+				id, _, _ = strings.Cut(rest, ",")
+			}
+			if !strings.Contains(body, "roots/list") || ids[id] {
+				t.Errorf("got %s, want a question with an id that none of %v has", body, ids)
+			}
+			ids[id] = true
 		}
-		if !strings.Contains(body, "roots/list") || ids[id] {
-			t.Errorf("got %s, want a question with an id that none of %v has", body, ids)
-		}
-		ids[id] = true
-	}
+	})
 }
 
 func TestKeysAreReadFromText(t *testing.T) {

@@ -73,6 +73,7 @@ type brokenStore struct {
 	hidden atomic.Bool // drops what says that the replica is alive
 
 	hold atomic.Pointer[chan struct{}] // unless nil, the Bus waits until it is closed
+	held atomic.Int32                  // counts the messages for which the Bus has waited
 }
 
 func (s *brokenStore) fails() error {
@@ -149,6 +150,7 @@ type busOf struct {
 
 func (b busOf) Publish(ctx context.Context, topic string, msg []byte) error {
 	if held := b.store.hold.Load(); held != nil {
+		b.store.held.Add(1)
 		<-*held
 	}
 	if err := b.store.fails(); err != nil {
@@ -344,12 +346,8 @@ func TestDeletedSessionIsUnknownToAllReplicas(t *testing.T) {
 		t.Fatalf("DELETE: got status %d", res.StatusCode)
 	}
 	for at := range c.servers { // 0 has opened it, 1 has served it, 2 has ended it
-		status := 0
-		for deadline := time.Now().Add(5 * time.Second); status != http.StatusNotFound && time.Now().Before(deadline); {
-			status = c.status(at, http.MethodPost, id, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
-		}
-		if status != http.StatusNotFound {
-			t.Errorf("replica %d: got status %d, want 404", at, status)
+		for c.status(at, http.MethodPost, id, `{"jsonrpc":"2.0","id":1,"method":"ping"}`) != http.StatusNotFound {
+			time.Sleep(time.Millisecond) // until it knows
 		}
 	}
 }
@@ -364,12 +362,8 @@ func TestLogLevelHoldsOnAllReplicas(t *testing.T) {
 	}
 	c.post(1, id, `{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"debug"}}`, http.StatusOK)
 	for at := range c.servers {
-		got := ""
-		for deadline := time.Now().Add(5 * time.Second); !strings.Contains(got, "detail") && time.Now().Before(deadline); {
-			got = c.post(at, id, call, http.StatusOK)
-		}
-		if !strings.Contains(got, "detail") {
-			t.Errorf("replica %d: got %s, want the message", at, got)
+		for !strings.Contains(c.post(at, id, call, http.StatusOK), "detail") {
+			time.Sleep(time.Millisecond) // until it knows
 		}
 	}
 }
@@ -381,11 +375,7 @@ func TestCancellationReachesTheReplicaThatRunsTheCall(t *testing.T) {
 	call := c.events(c.do(1, http.MethodPost, id, `{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"wait","_meta":{"progressToken":1}}}`))
 	call.want("notifications/progress")
 	c.post(2, id, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}`, http.StatusAccepted)
-	select {
-	case <-c.stopped:
-	case <-time.After(10 * time.Second):
-		t.Fatal("the call was not cancelled")
-	}
+	<-c.stopped
 	if got := call.next(); got != "" {
 		t.Errorf("got %s after the cancellation, want nothing", got)
 	}
@@ -441,8 +431,6 @@ func TestLateMessagesTakeNoNotificationsFromAReplica(t *testing.T) {
 	}
 	time.Sleep(1500 * time.Millisecond) // a replica that gives its place to another one forwards for a second
 	c.servers[0].Updated("notes://a")
-	silent := time.AfterFunc(5*time.Second, func() { stream.end() })
-	defer silent.Stop()
 	stream.want("notes://a")
 }
 
@@ -666,7 +654,9 @@ func TestSubscriptionHoldsIfRepeatingItFailsDuringATakeover(t *testing.T) {
 	var stream *events
 	var both sync.WaitGroup
 	both.Go(func() { stream = c.events(c.do(1, http.MethodGet, id, "")) })
-	time.Sleep(200 * time.Millisecond) // until the takeover is recorded and waits for the Bus
+	for c.stores[1].held.Load() == 0 { // until the takeover is recorded and waits for the Bus
+		time.Sleep(time.Millisecond)
+	}
 	status := 0
 	both.Go(func() { status = c.status(1, http.MethodPost, id, subscribe) })
 	time.Sleep(200 * time.Millisecond) // until the subscription waits for the takeover
@@ -679,8 +669,6 @@ func TestSubscriptionHoldsIfRepeatingItFailsDuringATakeover(t *testing.T) {
 	}
 	c.stores[1].broken.Store(false)
 	c.servers[1].Updated("notes://a")
-	silent := time.AfterFunc(5*time.Second, func() { stream.end() })
-	defer silent.Stop()
 	stream.want("notes://a")
 	stream.want("notes://a")
 }
@@ -707,12 +695,8 @@ func TestSessionsAreServedWithoutTheirStore(t *testing.T) {
 	}
 	c.post(0, c.open(0), `{"jsonrpc":"2.0","id":1,"method":"ping"}`, http.StatusOK) // a new session
 	c.setBroken(false)
-	status := 0
-	for deadline := time.Now().Add(10 * time.Second); status != http.StatusOK && time.Now().Before(deadline); {
-		status = c.status(1, http.MethodPost, id, subscribe)
-	}
-	if status != http.StatusOK {
-		t.Errorf("with the Store again: got status %d, want 200", status)
+	for c.status(1, http.MethodPost, id, subscribe) != http.StatusOK { // until the Store is tried again
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -759,18 +743,14 @@ func TestPostOfHTTPAndSSEReachesTheReplicaOfItsStream(t *testing.T) {
 	post(1, endpoint, `{"jsonrpc":"2.0","id":3,"method":"ping","params":{"_meta":{"x":"`+strings.Repeat("x", 2<<20)+`"}}}`, http.StatusRequestEntityTooLarge)
 	post(1, endpoint[:len(endpoint)-3]+"AAA", large, http.StatusNotFound)
 	stream.end()
-	deadline := time.Now().Add(10 * time.Second)
-	for time.Now().Before(deadline) {
+	for status := 0; status != http.StatusNotFound; { // until the connection has ended with its stream
 		res, err := http.Post(old[1]+endpoint, "application/json", strings.NewReader(large))
 		if err != nil {
 			t.Fatal(err)
 		}
 		res.Body.Close()
-		if res.StatusCode == http.StatusNotFound {
-			return
-		}
+		status = res.StatusCode
 	}
-	t.Error("the connection is still there after its stream has ended")
 }
 
 // A failure here means that sessions leave records in the Store after their end: those of streams
@@ -792,7 +772,7 @@ func TestDeletedSessionLeavesNothingButItsEnd(t *testing.T) {
 	if status := c.status(1, http.MethodDelete, id, ""); status != http.StatusNoContent {
 		t.Fatalf("DELETE: got status %d", status)
 	}
-	for end := time.Now().Add(10 * time.Second); len(c.sessionKeys()) > 1; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); len(c.sessionKeys()) > 1; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("got the records %q, want that of the end alone", c.sessionKeys())
 		}

@@ -61,7 +61,7 @@ func TestTLSListenerServesClientCertificatesAndHTTP2(t *testing.T) {
 				transport := &http.Transport{DialContext: l.dial, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{
 					RootCAs: roots, Certificates: []tls.Certificate{certificate}, ServerName: "example.com",
 				}}
-				client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
+				client := &http.Client{Transport: transport, Timeout: 3 * time.Minute}
 				response, err := client.Get("https://example.com/")
 				if err != nil {
 					t.Fatal(err)
