@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -64,7 +63,6 @@ func TestHTTPEndsStreamsThatAreStillOpen(t *testing.T) {
 	t.Parallel()
 	s := newServer()
 	var open []*mcpclient.Client
-	began := time.Now()
 	t.Run("the test that serves", func(t *testing.T) {
 		url := mcptest.HTTP(t, s.HTTPHandler())
 		for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
@@ -77,11 +75,7 @@ func TestHTTPEndsStreamsThatAreStillOpen(t *testing.T) {
 			}
 			open = append(open, c)
 		}
-		began = time.Now()
-	})
-	if got := time.Since(began); got > 5*time.Second {
-		t.Errorf("closed after %v, want at once", got)
-	}
+	}) // which waits for ever if the streams stay open
 	for _, c := range open {
 		_ = c.Close()
 	}
@@ -96,9 +90,7 @@ func TestATestMayShutItsServerDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer()
 			mcptest.Connect(t, peer(s), nil)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			if err := s.Shutdown(ctx); err != nil {
+			if err := s.Shutdown(t.Context()); err != nil {
 				t.Errorf("shutdown: %v", err)
 			}
 		})

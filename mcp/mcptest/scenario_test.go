@@ -15,7 +15,7 @@ import (
 )
 
 // testTimeout is how long a test waits for a message or a result that must come.
-const testTimeout = 10 * time.Second
+const testTimeout = 3 * time.Minute
 
 // scenario is what our client does with the fixture. Its transcripts, one per
 // revision, are in testdata under its name.

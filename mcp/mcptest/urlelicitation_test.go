@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -22,39 +23,50 @@ func TestRequiredURLElicitationOverEachTransport(t *testing.T) {
 				return mcpclient.URL(serveHTTP(t, s, s.HTTPHandler()))
 			},
 		} {
+			test := func(t *testing.T) { requireURLElicitation(t, v, way) }
 			t.Run(name+"/"+v.String(), func(t *testing.T) {
 				t.Parallel()
-				const page = "https://id.example.com/in/7"
-				var signedIn atomic.Bool
-				s := newFixture(nil)
-				s.Tool("enter", "", func(context.Context, struct{}) (string, error) {
-					if !signedIn.Load() {
-						return "", mcpserver.URLElicitationRequired("Please sign in.", page)
+				if name != "memory" {
+					test(t)
+					return
+				}
+				synctest.Test(t, func(t *testing.T) {
+					began := time.Now()
+					if test(t); time.Since(began) > time.Second {
+						t.Errorf("took %v, want the news that it is done to have been heard", time.Since(began))
 					}
-					return "in", nil
 				})
-				elicited := 0
-				c := connectTo(t, way(t, s), &mcpclient.Options{
-					Revisions: []mcp.Revision{v},
-					ElicitURL: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-						elicited++
-						if p.URL != page || mcpclient.URLHost(p) != "id.example.com" {
-							t.Errorf("sent to %q", p.URL)
-						}
-						signedIn.Store(true)
-						return &mcp.ElicitResult{Action: mcp.ElicitAccept}, s.ElicitationComplete(ctx, page)
-					},
-				})
-				began := time.Now()
-				got, err := c.Call[string](t.Context(), "enter", nil)
-				if err != nil || got != "in" || elicited != 1 {
-					t.Errorf("got %q, %v after %d elicitations", got, err, elicited)
-				}
-				if took := time.Since(began); name == "memory" && took > time.Second {
-					t.Errorf("took %v, want the news that it is done to have been heard", took)
-				}
 			})
 		}
+	}
+}
+
+func requireURLElicitation(t *testing.T, v mcp.Revision, way func(*testing.T, *mcpserver.Server) mcpclient.Target) {
+	t.Helper()
+	const page = "https://id.example.com/in/7"
+	var signedIn atomic.Bool
+	s := newFixture(nil)
+	s.Tool("enter", "", func(context.Context, struct{}) (string, error) {
+		if !signedIn.Load() {
+			return "", mcpserver.URLElicitationRequired("Please sign in.", page)
+		}
+		return "in", nil
+	})
+	elicited := 0
+	c := connectTo(t, way(t, s), &mcpclient.Options{
+		Revisions: []mcp.Revision{v},
+		ElicitURL: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			elicited++
+			if p.URL != page || mcpclient.URLHost(p) != "id.example.com" {
+				t.Errorf("sent to %q", p.URL)
+			}
+			signedIn.Store(true)
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, s.ElicitationComplete(ctx, page)
+		},
+	})
+	got, err := c.Call[string](t.Context(), "enter", nil)
+	if err != nil || got != "in" || elicited != 1 {
+		t.Errorf("got %q, %v after %d elicitations", got, err, elicited)
 	}
 }
 
