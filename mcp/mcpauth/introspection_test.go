@@ -75,7 +75,7 @@ func TestIntrospectionFailsClosed(t *testing.T) {
 		"no audience":       {"aud": nil},
 		"other issuer":      {"iss": a.URL + "/"},
 		"expired":           {"exp": time.Now().Add(-time.Minute).Unix()},
-		"not valid yet":     {"nbf": time.Now().Add(time.Minute).Unix()},
+		"not valid yet":     {"nbf": time.Now().Add(10 * time.Minute).Unix()},
 		"nobody's":          {"sub": nil, "client_id": nil},
 		"bound to unknowns": {"cnf": fields{"x5t#S256": "x"}},
 	} {
