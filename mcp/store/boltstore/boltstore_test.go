@@ -104,13 +104,9 @@ func TestSecondOpenNamesTheProcess(t *testing.T) {
 	if _, err := boltstore.Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "this process") {
 		t.Errorf("in this process: got %v, want that it has the file", err)
 	}
-	begun := time.Now()
 	output := child(t, "open", path)
 	if want := fmt.Sprintf("process %d has it open", os.Getpid()); !strings.Contains(output, want) {
 		t.Errorf("in another process: got %q, want %q", output, want)
-	}
-	if since := time.Since(begun); since > 5*time.Second {
-		t.Errorf("it took %v, want no waiting", since)
 	}
 	if err := s.Put(t.Context(), "key", nil, 0); err != nil {
 		t.Errorf("the first one: %v", err)

@@ -19,7 +19,7 @@ import (
 )
 
 // wait is how long tests wait for what has to come.
-const wait = 20 * time.Second
+const wait = 3 * time.Minute
 
 func put(t *testing.T, s mcp.Store, key, value string) {
 	t.Helper()
@@ -248,7 +248,7 @@ func TestShortTimesToLiveAreRoundedUp(t *testing.T) {
 	if err := s.Put(t.Context(), "key", []byte("value"), time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); ; {
+	for latest := time.Now().Add(wait); ; {
 		_, found, err := s.Get(t.Context(), "key")
 		if err != nil {
 			t.Fatal(err)
@@ -256,7 +256,7 @@ func TestShortTimesToLiveAreRoundedUp(t *testing.T) {
 		if !found {
 			break
 		}
-		if time.Since(began) > wait {
+		if time.Now().After(latest) {
 			t.Fatalf("the value is there after %v", wait)
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -151,13 +151,12 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	server.Proxy.Block()
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
-	began := time.Now()
 	s, err := natsstore.Open(ctx, server.URL, nil)
 	if err == nil {
 		_ = s.Close()
 	}
-	if !errors.Is(err, context.Canceled) || time.Since(began) > 3*time.Second {
-		t.Errorf("got %v after %v, want the error of the context", err, time.Since(began))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the error of the context", err)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestClientLibraryWritesNothingWhileTheServerCannotBeReached(t *testing.T) {
 	t.Parallel()
 	server := testengine.Redis(t)
 	addr := server.Addr() // not the proxy, which accepts connections
-	s := open(t, "redis://"+addr, redisstore.Options{Timeout: 2 * time.Second})
+	s := open(t, "redis://"+addr, redisstore.Options{})
 	subscribe(t, s, "a")
 	server.Stop()
 	eachCall(t, s, t.Context(), func(name string, err error) {

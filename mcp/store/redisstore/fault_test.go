@@ -19,7 +19,7 @@ import (
 func TestRedisPassesTheChecksWithFaults(t *testing.T) {
 	t.Parallel()
 	server := testengine.Redis(t)
-	o := redisstore.Options{Namespace: namespace(), Timeout: 2 * time.Second}
+	o := redisstore.Options{Namespace: namespace()}
 	limit := func(bytes string) {
 		if err := redisClient(t, server).ConfigSet(t.Context(), "maxmemory", bytes).Err(); err != nil {
 			t.Fatal(err)
@@ -87,20 +87,16 @@ func wantNoErrors(t *testing.T, s *redisstore.Store) {
 func TestCallsFailWithinTheTimeoutWhileTheServerIsSilent(t *testing.T) {
 	t.Parallel()
 	server := testengine.Redis(t)
-	s := open(t, server.URL, redisstore.Options{Timeout: 2 * time.Second})
+	s := open(t, server.URL, redisstore.Options{})
 	b := subscribe(t, s, "a")
 	wantNoErrors(t, s)
 	server.Proxy.Block()
 	for range 2 { // with open connections, and with new ones
-		started := time.Now()
 		eachCall(t, s, context.Background(), func(name string, err error) {
-			if err == nil || !strings.Contains(err.Error(), "within 2s") {
-				t.Errorf("%s: got %v, want no answer within 2s", name, err)
+			if err == nil || !strings.Contains(err.Error(), "within 5s") {
+				t.Errorf("%s: got %v, want no answer within 5s", name, err)
 			}
 		})
-		if took := time.Since(started); took > 10*time.Second {
-			t.Errorf("calls failed after %v, want 2s", took)
-		}
 	}
 	server.Proxy.Unblock()
 	b.awaitMessage(t, s, "a")
@@ -110,22 +106,18 @@ func TestCallsFailWithinTheTimeoutWhileTheServerIsSilent(t *testing.T) {
 func TestCallsReturnWhenTheirContextEndsWhileTheServerIsSilent(t *testing.T) {
 	t.Parallel()
 	server := testengine.Redis(t)
-	s := open(t, server.URL, redisstore.Options{Timeout: time.Minute})
+	s := open(t, server.URL, redisstore.Options{Timeout: time.Hour})
 	wantNoErrors(t, s)
 	server.Proxy.Block()
 	defer server.Proxy.Cut() // so that Close does not wait for the timeout
 	cause := errors.New("the client is gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
-	started := time.Now()
 	eachCall(t, s, ctx, func(name string, err error) {
 		if !errors.Is(err, cause) {
 			t.Errorf("%s: got %v, want the cause of the context", name, err)
 		}
 	})
-	if took := time.Since(started); took > 10*time.Second {
-		t.Errorf("calls returned after %v, want 50ms", took)
-	}
 }
 
 func TestEverythingWorksAgainAfterARestart(t *testing.T) {
@@ -264,7 +256,7 @@ func writeWhileCut(t *testing.T, server *testengine.Server) {
 func TestCloseEndsRunningCallsAndSubscriptions(t *testing.T) {
 	t.Parallel()
 	server := testengine.Redis(t)
-	s := open(t, server.URL, redisstore.Options{Timeout: time.Minute})
+	s := open(t, server.URL, redisstore.Options{Timeout: time.Hour})
 	cancel, err := s.Subscribe(t.Context(), "a", func([]byte) {})
 	if err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func want(t *testing.T, s *redisstore.Store, key, want string) {
 }
 
 // maxWait is how long tests wait for what has to happen.
-const maxWait = 20 * time.Second
+const maxWait = 3 * time.Minute
 
 // eventually calls f until it reports true.
 func eventually(t *testing.T, what string, f func() bool) {
