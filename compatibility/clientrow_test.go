@@ -66,7 +66,7 @@ const (
 	sessionOpened = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// run runs the steps of the row, each within answerTime.
+// run runs the steps of the row.
 func (row *clientRow) run(t *testing.T, c rawClient, prefix string) {
 	steps := row.steps
 	if !row.fresh {

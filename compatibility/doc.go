@@ -6,8 +6,9 @@
 //   - page_test.go: docs/compatibility.md describes these rows and no others.
 //
 // A row is one literal. Each is run over stdio and over HTTP, with our client or server at
-// the other end and with a host in between, and each answer has to be there within two
-// seconds, or more on a busy machine. A row holds the raw bytes that the peer sends:
+// the other end and with a host in between, and the time limits of the client are far away, so that
+// only what the peer sends can be the reason of an answer. If the peer stays silent, the limit that
+// has to be the reason is near. A row holds the raw bytes that the peer sends:
 //
 //	row ── rawServer (rawserver_test.go) ── stdio of a child, or HTTP ──┬─ mcpclient
 //	                                                                    └─ fondaco up ── mcpclient

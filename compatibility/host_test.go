@@ -21,9 +21,6 @@ type upstream struct {
 	URL     string            `json:"url,omitempty"`
 }
 
-// startTime bounds the start of a host, which waits for slow upstreams.
-const startTime = time.Minute
-
 // hostCommand returns the command fondaco with a configuration, in a home of its own.
 func hostCommand(t *testing.T, upstreams map[string]upstream, args ...string) *exec.Cmd {
 	t.Helper()
@@ -67,7 +64,7 @@ func startHost(t *testing.T, upstreams map[string]upstream) (base string, log *t
 	})
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
-		late := time.AfterFunc(startTime, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(hangTime, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
 		work.Wait()
 		if err := cmd.Wait(); err != nil {
@@ -79,7 +76,7 @@ func startHost(t *testing.T, upstreams map[string]upstream) (base string, log *t
 		if ok {
 			return "http://" + addr, words
 		}
-	case <-time.After(startTime):
+	case <-time.After(hangTime):
 	}
 	t.Fatalf("fondaco up does not listen:\n%s", words)
 	return "", nil
@@ -103,14 +100,17 @@ func startStdioHost(t *testing.T, upstreams map[string]upstream) *rawStream {
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
-		late := time.AfterFunc(startTime, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(hangTime, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("fondaco stdio: %v", err)
 		}
 	})
 	c := newRawStream(t, in, out)
-	c.await(startTime, step{send: `{"jsonrpc":"2.0","id":"start","method":"ping"}`, want: `{"id":"start"}`})
+	c.do(step{
+		send: `{"jsonrpc":"2.0","id":"start","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		want: `{"id":"start","result":{"tools":[{},{},{}]}}`,
+	})
 	return c
 }
 
@@ -135,7 +135,7 @@ func (w *transcript) String() string {
 // await waits for a line with a text.
 func (w *transcript) await(t *testing.T, text string) string {
 	t.Helper()
-	for deadline := time.Now().Add(startTime); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(hangTime); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		w.mu.Lock()
 		i := slices.IndexFunc(w.lines, func(line string) bool { return strings.Contains(line, text) })
 		if i >= 0 {

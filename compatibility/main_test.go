@@ -1,7 +1,6 @@
 package compatibility
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -24,10 +23,6 @@ func TestMain(m *testing.M) {
 	case "child":
 		relayStreams(os.Args[1], os.Args[2])
 	}
-	flag.Parse()
-	if err := flag.Set("test.parallel", "8"); err != nil { // the rows mostly wait
-		panic(err)
-	}
 	mcptest.Main(m)
 }
 
@@ -49,16 +44,13 @@ func relayStreams(addr, name string) {
 }
 
 const (
-	// answerTime is how long after the last bytes of the raw peer its row may take.
-	answerTime = 2 * time.Second * slowdown
-	// probeTime is the same for a row about the answer to the probe, without a host, which
-	// starts processes meanwhile.
-	probeTime = 2 * time.Second * probeSlowdown
-	// silentTime is how long after the time limit of the client the row of a silent peer
-	// may take.
-	silentTime = time.Second * slowdown
-	// rowTime bounds a row that hangs.
-	rowTime = 30 * time.Second
+	// hangTime bounds what would otherwise hang.
+	hangTime = 5 * time.Minute
+	// farLimit is a time limit of a client that must not be the reason of anything: a row that
+	// waits for it hangs.
+	farLimit = 2 * hangTime
+	// nearLimit is the limit that has to be the reason when a server stays silent.
+	nearLimit = 100 * time.Millisecond
 )
 
 // transport is a way on which bytes reach a peer.

@@ -54,15 +54,8 @@ func newRawStream(t *testing.T, in io.Writer, out io.Reader) *rawStream {
 	return c
 }
 
-// do sends the message and waits for the answer.
+// do sends the message and waits for the answer: the next message without a method.
 func (c *rawStream) do(s step) {
-	c.t.Helper()
-	c.await(answerTime, s)
-}
-
-// await sends the message and waits for the answer up to a time: the next message without a
-// method.
-func (c *rawStream) await(limit time.Duration, s step) {
 	c.t.Helper()
 	if s.send != "" {
 		if _, err := io.WriteString(c.in, s.send+"\n"); err != nil {
@@ -72,7 +65,7 @@ func (c *rawStream) await(limit time.Duration, s step) {
 	if s.want == "" {
 		return
 	}
-	late := time.NewTimer(limit)
+	late := time.NewTimer(hangTime)
 	defer late.Stop()
 	for {
 		select {
@@ -86,7 +79,7 @@ func (c *rawStream) await(limit time.Duration, s step) {
 				return
 			}
 		case <-late.C:
-			c.t.Fatalf("%s: no answer within %v, want %s", s.send, limit, s.want)
+			c.t.Fatalf("%s: no answer within %v, want %s", s.send, hangTime, s.want)
 		}
 	}
 }
@@ -100,7 +93,7 @@ type rawPoster struct {
 
 func (c *rawPoster) do(s step) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), answerTime)
+	ctx, cancel := context.WithTimeout(c.t.Context(), hangTime)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, cmp.Or(s.method, http.MethodPost), c.base+cmp.Or(s.path, "/mcp"), strings.NewReader(s.send))
 	if err != nil {

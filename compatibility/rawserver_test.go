@@ -11,11 +11,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // A reply is what a raw server sends for one request.
@@ -29,6 +29,12 @@ type reply struct {
 
 // replies are those of a server by method.
 type replies map[string]reply
+
+// probed reports whether they have an answer to the probe.
+func (r replies) probed() bool {
+	answer, ok := r["server/discover"]
+	return ok && !answer.none
+}
 
 func say(text string) reply { return reply{text: text} }
 
@@ -65,8 +71,7 @@ type rawServer struct {
 	opened  int             // guarded by mu: sessions
 	gone    map[string]bool // guarded by mu: sessions that are lost
 	streams []chan string   // guarded by mu: messages for the event streams of HTTP+SSE
-	last    time.Time       // guarded by mu: when one of both last sent something, or the server ended
-	late    time.Duration   // guarded by mu: the longest time that its peer took for the next message
+	methods []string        // guarded by mu: of the messages that it got
 	strict  error           // guarded by mu: what is wrong with a message that it got
 }
 
@@ -120,10 +125,7 @@ func (s *rawServer) reply(data []byte) reply {
 		Method string         `json:"method"`
 	}
 	err := json.Unmarshal(data, &m)
-	if s.hears(err); err != nil {
-		return silence
-	}
-	if m.ID == nil || m.Method == "" {
+	if s.hears(m.Method, err); err != nil || m.ID == nil || m.Method == "" {
 		return silence
 	}
 	r, ok := s.replies[m.Method]
@@ -134,36 +136,23 @@ func (s *rawServer) reply(data []byte) reply {
 	return r
 }
 
-// begin measures the time of the peer from now on.
-func (s *rawServer) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last, s.late = time.Time{}, 0
-}
-
-// hears is called for each message of the peer, with an error if it is not strict JSON, and
-// once more when the peer has all that it wants.
-func (s *rawServer) hears(err error) {
+// hears is called for each message of the peer, with an error if it is not strict JSON.
+func (s *rawServer) hears(method string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.strict = cmp.Or(s.strict, err)
-	now := time.Now()
-	if !s.last.IsZero() {
-		s.late = max(s.late, now.Sub(s.last))
-	}
-	s.last = now
+	s.methods = append(s.methods, method)
 }
 
-// speaks is called when the server has sent something, and when it ends.
-func (s *rawServer) speaks() {
+// handshake returns the methods up to the first initialize, each once.
+func (s *rawServer) handshake() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = time.Now()
+	return slices.Compact(slices.Clone(s.methods[:slices.Index(s.methods, "initialize")+1]))
 }
 
 // starting is called when a child has started.
 func (s *rawServer) starting() {
-	s.hears(nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.starts++
@@ -183,11 +172,11 @@ func (s *rawServer) sessions() int {
 	return s.opened
 }
 
-// outcome returns the longest time that the peer took, and what was wrong with a message.
-func (s *rawServer) outcome() (late time.Duration, strict error) {
+// notStrict returns what was wrong with a message.
+func (s *rawServer) notStrict() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.late, s.strict
+	return s.strict
 }
 
 // serveConn serves the standard streams of a child.
@@ -202,10 +191,8 @@ func (s *rawServer) serveConn(r *bufio.Reader, conn io.Writer) {
 		answer := s.reply(line)
 		if answer.text != "" {
 			_, _ = io.WriteString(conn, answer.text+"\n")
-			s.speaks()
 		}
 		if answer.ends {
-			s.speaks()
 			return
 		}
 	}
@@ -237,7 +224,6 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	case answer.ends:
-		s.speaks()
 		panic(http.ErrAbortHandler)
 	case answer.none && !isRequest(body):
 		w.WriteHeader(http.StatusAccepted)
@@ -252,7 +238,6 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(max(answer.code, http.StatusOK))
 	_, _ = io.WriteString(w, answer.text)
-	s.speaks()
 }
 
 // serveEvents answers with the event stream of HTTP+SSE.
@@ -262,7 +247,6 @@ func (s *rawServer) serveEvents(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "event: endpoint\ndata: %s\n\n", cmp.Or(s.post, fmt.Sprintf("/%s/messages?stream=%d", s.name, n)))
 	for {
 		_ = http.NewResponseController(w).Flush()
-		s.speaks()
 		select {
 		case text := <-messages:
 			fmt.Fprintf(w, "event: message\ndata: %s\n\n", text)

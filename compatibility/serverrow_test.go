@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -35,8 +35,6 @@ type serverRow struct {
 	want   string // the text that ask returns
 	fails  *failure
 	behind *failure // behind a host, if it differs
-	// waits is the time for which the client waits for a server that is silent.
-	waits map[transport]time.Duration
 }
 
 // A failure is the error that a client gets.
@@ -97,19 +95,22 @@ func TestServersThatDeviate(t *testing.T) {
 		servers.add(s)
 		t.Run(row.name+" over "+over.String(), func(t *testing.T) {
 			t.Parallel()
-			row.check(t, s, over, probeTime, func(ctx context.Context) (string, error) {
-				c, err := mcpclient.Connect(ctx, servers.target(t, s.name, over), clientOptions())
+			row.check(t, s, func(ctx context.Context) (string, error) {
+				c, err := mcpclient.Connect(ctx, servers.target(t, s.name, over), row.clientOptions())
 				if err != nil {
 					return "", err
 				}
 				defer c.Close()
 				return row.question()(ctx, c, names{server: s.name})
 			})
+			if got := s.handshake(); row.replies.probed() && !slices.Equal(got, []string{"server/discover", "initialize"}) {
+				t.Errorf("the server got %q, want the probe and then initialize", got)
+			}
 			if got := s.sessions(); row.opens > 0 && got != row.opens {
 				t.Errorf("the client opened %d sessions, want %d", got, row.opens)
 			}
 			if want := row.starts[over]; want > 0 {
-				c, err := mcpclient.Connect(t.Context(), servers.target(t, s.name, over), clientOptions())
+				c, err := mcpclient.Connect(t.Context(), servers.target(t, s.name, over), row.clientOptions())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,28 +142,14 @@ func (row *serverRow) question() func(context.Context, *mcpclient.Client, names)
 	return row.ask
 }
 
-// check asks, and compares what comes and when with the row. Probe is the time for a row about
-// the answer to the probe.
-func (row *serverRow) check(t *testing.T, s *rawServer, over transport, probe time.Duration, ask func(context.Context) (string, error)) {
-	ctx, cancel := context.WithTimeout(t.Context(), rowTime)
+// check asks, and compares what comes with the row.
+func (row *serverRow) check(t *testing.T, s *rawServer, ask func(context.Context) (string, error)) {
+	ctx, cancel := context.WithTimeout(t.Context(), hangTime)
 	defer cancel()
-	s.begin()
 	got, err := ask(ctx)
-	s.hears(nil)
 	row.checkOutcome(t, got, err)
-	late, strict := s.outcome()
-	if strict != nil {
-		t.Errorf("the server got a message that is not strict JSON: %v", strict)
-	}
-	limit := answerTime
-	if row.replies["server/discover"].text != "" {
-		limit = probe
-	}
-	if wait := row.waits[over]; wait > 0 {
-		limit = wait + silentTime
-	}
-	if late > limit {
-		t.Errorf("the client waited for %v after the last bytes of the server, want at most %v", late, limit)
+	if err := s.notStrict(); err != nil {
+		t.Errorf("the server got a message that is not strict JSON: %v", err)
 	}
 }
 
@@ -209,8 +196,23 @@ func (all *rawServers) target(t *testing.T, name string, over transport) mcpclie
 	return command
 }
 
+// clientOptions returns options whose time limits are far away, so that what the server sends
+// is the only reason of an outcome.
 func clientOptions() *mcpclient.Options {
-	return &mcpclient.Options{Logger: slog.New(slog.DiscardHandler)}
+	return &mcpclient.Options{
+		Timeouts: mcpclient.TimeoutOptions{Probe: farLimit, Connect: farLimit, Call: farLimit, MaxCall: farLimit},
+		Logger:   slog.New(slog.DiscardHandler),
+	}
+}
+
+// clientOptions returns those for a client of the server: if it does not answer the probe, the
+// limit of the probe is the only reason to go on.
+func (row *serverRow) clientOptions() *mcpclient.Options {
+	o := clientOptions()
+	if row.replies["server/discover"].none {
+		o.Timeouts.Probe = nearLimit
+	}
+	return o
 }
 
 // connect returns a client for the time of the test, and the changes of its list of tools.
