@@ -40,6 +40,9 @@ func start(t testing.TB, upstreams ...host.Upstream) *gateway.Gateway {
 func startWith(t testing.TB, o *gateway.Options, upstreams ...host.Upstream) *gateway.Gateway {
 	t.Helper()
 	o.Logger = quiet
+	if slices.ContainsFunc(upstreams, func(u host.Upstream) bool { _, ok := u.Target.(*mcpclient.CommandTarget); return ok }) {
+		o.StartTimeout = testTimeout
+	}
 	g := gateway.New(upstreams, o)
 	t.Cleanup(g.Close)
 	g.Start(t.Context())

@@ -49,7 +49,7 @@ func TestToolThatAStatelessProgramAddsIsOfItsCaller(t *testing.T) {
 			if revision != mcp.V20260728 { // where the tool is in no list
 				select {
 				case <-changed:
-				case <-time.After(10 * time.Second):
+				case <-time.After(testTimeout):
 					t.Fatal("the session was not notified")
 				}
 				if got := toolNames(t, c); !slices.Contains(got, "c__grown") {

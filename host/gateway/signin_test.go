@@ -25,8 +25,8 @@ type authorizingServer struct {
 	mu   sync.Mutex
 	word string // that the server requires
 	have string // that the user has
-	// turned, if not nil, delays refusals until it receives.
-	turned chan struct{}
+	// turned, if not nil, delays refusals until it receives. Waits gets each that waits for it.
+	turned, waits chan struct{}
 }
 
 func (g *authorizingServer) set(word, have string) {
@@ -53,11 +53,16 @@ func (g *authorizingServer) serve(t *testing.T, h http.Handler) string {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
 		open := r.Header.Get("Authorization") == "Bearer "+g.word
-		turned := g.turned
+		turned, waits := g.turned, g.waits
 		g.mu.Unlock()
 		if !open {
 			if turned != nil {
-				<-turned
+				select {
+				case <-turned:
+				default:
+					waits <- struct{}{}
+					<-turned
+				}
 			}
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -171,15 +176,15 @@ func TestSignInCountsForAConnectionThatIsBeingRefused(t *testing.T) {
 
 	// The call is refused at once, and so is the check of the connection. The check has
 	// not ended when the user has signed in again.
-	turned := make(chan struct{}, 1)
+	turned, waits := make(chan struct{}, 1), make(chan struct{}, 100)
 	turned <- struct{}{}
 	door.mu.Lock()
-	door.word, door.turned = "two", turned
+	door.word, door.turned, door.waits = "two", turned, waits
 	door.mu.Unlock()
 	if result, err := c.CallTool(t.Context(), "locked__hello", nil); err != nil || !result.IsError {
 		t.Fatalf("got %+v, %v, want to be turned away", result, err)
 	}
-	time.Sleep(50 * time.Millisecond)
+	<-waits
 	door.set("two", "two")
 	g.Retry("locked")
 	close(turned)
