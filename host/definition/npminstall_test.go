@@ -139,7 +139,7 @@ func (s npmServer) list(t *testing.T, version string) (*mcp.Surface, error) {
 	for name, value := range s.env {
 		target.Env[name] = value
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, target, &mcpclient.Options{Info: mcp.Implementation{Name: "recorder", Version: "1"}})
 	if err != nil {

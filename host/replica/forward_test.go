@@ -255,10 +255,8 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 		defer func() { _ = recover() }()
 		f.Place(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })).ServeHTTP(httptest.NewRecorder(), newRequest())
 	}()
-	for began := time.Now(); h.pool.Held() != 0; {
-		if time.Since(began) > 10*time.Second {
-			t.Fatalf("got %d places, want none", h.pool.Held())
-		}
+	for h.pool.Held() != 0 {
+		time.Sleep(time.Millisecond)
 	}
 }
 
