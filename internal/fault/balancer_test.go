@@ -25,7 +25,7 @@ func (p *pool) set(i int, addr string) { p.ready[i].Store(&addr) }
 // watch polls each replica until the test ends, and removes it while it is not ready.
 func (p *pool) watch(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan struct{})
-	client := &http.Client{Timeout: time.Second}
+	client := &http.Client{Timeout: patience}
 	go func() {
 		defer close(ended)
 		defer client.CloseIdleConnections()

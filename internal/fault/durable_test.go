@@ -265,13 +265,13 @@ func TestFaultDurableTasksOfKilledProcesses(t *testing.T) {
 // ledgerHas waits for a line of the ledger.
 func ledgerHas(t *testing.T, file, line string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		text, _ := os.ReadFile(file)
 		if strings.Contains(string(text), line+"\n") {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the ledger does not have %q after 30s:\n%s", line, text)
+			t.Fatalf("the ledger does not have %q after %v:\n%s", line, patience, text)
 		}
 	}
 }

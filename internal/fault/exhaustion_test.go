@@ -16,7 +16,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
@@ -141,15 +140,6 @@ func TestFaultIdleConnectionsOfStrangers(t *testing.T) {
 func descriptorsOf(pid int) int {
 	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	return len(entries)
-}
-
-func await(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !happened(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it is not so that %s", what)
-		}
-	}
 }
 
 // fullDisk writes the host's files until they may not grow, and then once more after

@@ -141,9 +141,6 @@ func (f *foreignProcess) read(lines *bufio.Reader) {
 	}
 }
 
-// foreignPatience is longer than the programs wait for a call.
-const foreignPatience = 20 * time.Second
-
 // call makes one call.
 func (f *foreignProcess) call(tool string, args labelled) foreignReport {
 	order, err := json.Marshal(map[string]any{"id": args.Line, "name": tool, "arguments": args})
@@ -163,7 +160,7 @@ func (f *foreignProcess) call(tool string, args labelled) foreignReport {
 		return r
 	case <-f.ended:
 		return foreignReport{Error: "the program has ended"}
-	case <-time.After(foreignPatience):
+	case <-time.After(patience):
 		return foreignReport{Error: "timeout of the program"}
 	}
 }

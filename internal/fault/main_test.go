@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -30,6 +31,7 @@ const role = "FAULT_TEST_ROLE"
 var roles = make(map[string]func())
 
 func TestMain(m *testing.M) {
+	testdir.Prepare()
 	if play, ok := roles[os.Getenv(role)]; ok {
 		play()
 		return
@@ -153,6 +155,18 @@ func held() resources {
 	return resources{runtime.NumGoroutine(), len(descriptors()), children}
 }
 
+// patience limits waits for what never happens. It is long because a busy machine is slow.
+const patience = 2 * time.Minute
+
+func await(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !happened(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it is not so that %s", what)
+		}
+	}
+}
+
 // giveBack fails the test if it holds more resources at its end than now. Use it only in
 // tests that run alone.
 func giveBack(t *testing.T) {
@@ -160,7 +174,7 @@ func giveBack(t *testing.T) {
 	before := held()
 	t.Cleanup(func() {
 		var now resources
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			now = held()
 			if now.goroutines <= before.goroutines+5 && now.descriptors <= before.descriptors && now.children <= before.children {
 				return
@@ -180,7 +194,7 @@ func faulty(o *mcpserver.Options) *mcpserver.Server {
 		o = new(mcpserver.Options)
 	}
 	o.Logger = quiet
-	var scarce atomic.Int64
+	var scarce, hanging atomic.Int64
 	o.OnLimit = func(e mcp.LimitReached) {
 		if e.Limit == mcp.LimitDescriptors {
 			scarce.Add(1)
@@ -218,9 +232,12 @@ func faulty(o *mcpserver.Options) *mcpserver.Server {
 		}
 	})
 	srv.Tool("hang", "Wait until the call ends", func(ctx context.Context, _ struct{}) (string, error) {
+		hanging.Add(1)
+		defer hanging.Add(-1)
 		<-ctx.Done()
 		return "", context.Cause(ctx)
 	})
+	srv.Tool("hanging", "Tell how many calls hang", func(context.Context, struct{}) (int64, error) { return hanging.Load(), nil }, mcpserver.ReadOnly())
 	srv.Tool("die", "Die", func(context.Context, struct{}) (string, error) {
 		fmt.Fprintln(os.Stderr, "the disk is on fire")
 		fmt.Fprintln(os.Stderr, "I was asked to die")

@@ -83,7 +83,8 @@ func newSharedCaller(t *testing.T, name, url string, revision mcp.Revision) *sha
 				c.count(&c.reopened)
 			}
 		},
-		Ask: mcpclient.AskOptions{Rate: mcp.Rate{PerSecond: 1000, Burst: 1000}},
+		Ask:      mcpclient.AskOptions{Rate: mcp.Rate{PerSecond: 1000, Burst: 1000}},
+		Timeouts: mcpclient.TimeoutOptions{Call: 2 * patience}, // it ends no call that is not at fault
 	}
 	c.connect = func(ctx context.Context) (client *mcpclient.Client, err error) {
 		for range 3 * attempts { // a replica may be killed meanwhile

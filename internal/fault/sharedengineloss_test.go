@@ -15,14 +15,6 @@ import (
 
 var lossTime = flag.Duration("losstime", 10*time.Second, "how long each engine is stopped")
 
-const (
-	// lossBound is how long a call may take while the engine is stopped: two seconds at each of the
-	// replicas at which the client tries it.
-	lossBound = 7 * time.Second
-	// returnBound is when everything works again after the engine has started, at the latest.
-	returnBound = 20 * time.Second
-)
-
 // TestReplicasWithoutTheirEngine stops the engine. Calls go on, except those that need what the
 // replicas share, which fail at once and say why. When the engine is back, everything works.
 func TestReplicasWithoutTheirEngine(t *testing.T) {
@@ -36,7 +28,6 @@ func TestReplicasWithoutTheirEngine(t *testing.T) {
 					f.want(right, c.call(f.ctx, tool, c.name+" first "+tool))
 				}
 			}
-			f.bound += *lossTime // an answer over HTTP+SSE waits for the engine
 			f.engine.Stop()
 			f.callWithoutEngine(time.Now().Add(*lossTime))
 			f.engine.Start()
@@ -59,7 +50,8 @@ func (c *sharedCaller) tools() []string {
 	return []string{"echo", "add", "slow", "sample"}
 }
 
-// callWithoutEngine has all clients call all tools until end.
+// callWithoutEngine has all clients call all tools until end. The engine starts only after all calls
+// have ended, so none can have waited for it.
 func (f *field) callWithoutEngine(end time.Time) {
 	var work sync.WaitGroup
 	for _, c := range f.callers {
@@ -78,9 +70,6 @@ func (f *field) callWithoutEngine(end time.Time) {
 // checkWithoutEngine checks a call that ended while the engine was stopped.
 func (f *field) checkWithoutEngine(c *sharedCaller, end callEnd) {
 	asks := end.tool == "ask" || end.tool == "sample"
-	if end.beyond > lossBound && !(asks && c.endsWithReplica()) {
-		f.Errorf("%s of %s ended after %v, want at most %v: %v", end.tool, end.line, end.beyond, lossBound, end.err)
-	}
 	switch {
 	case c.endsWithReplica(): // only the replica of its stream serves it
 	case !asks || c.revision == mcp.V20260728:
@@ -101,6 +90,7 @@ func (f *field) want(o outcome, end callEnd) {
 func (f *field) awaitEngine() {
 	f.Helper()
 	began := time.Now()
+	deadline := began.Add(patience)
 	var work sync.WaitGroup
 	for _, c := range f.callers {
 		for n, tool := range c.tools() {
@@ -110,8 +100,8 @@ func (f *field) awaitEngine() {
 					if end.outcome == right {
 						return
 					}
-					if time.Since(began) > returnBound {
-						f.Errorf("%s: %s does not work %v after the engine is back: %v", c.name, tool, returnBound, end.err)
+					if time.Now().After(deadline) {
+						f.Errorf("%s: %s does not work %v after the engine is back: %v", c.name, tool, patience, end.err)
 						return
 					}
 					time.Sleep(50 * time.Millisecond)
