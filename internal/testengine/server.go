@@ -14,9 +14,9 @@ import (
 
 const (
 	// startTime is how long a program may take until it serves.
-	startTime = 30 * time.Second
+	startTime = 2 * time.Minute
 	// stopTime is how long a program may take to end after a signal.
-	stopTime = 10 * time.Second
+	stopTime = 2 * time.Minute
 	// readyInterval is the time between two attempts to reach a program that starts.
 	readyInterval = 10 * time.Millisecond
 	// startAttempts is how often a program is started on another port if it ends at once.
