@@ -88,10 +88,10 @@ func (u *hostUser) command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs the program for up to 30 seconds. Its exit code is -1 if it was killed then.
+// run runs the program for up to replyTimeout. Its exit code is -1 if it was killed then.
 func (u *hostUser) run(args ...string) (stdout, stderr string, code int) {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(u.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(u.t.Context(), replyTimeout)
 	defer cancel()
 	var out, messages bytes.Buffer
 	c := u.command(ctx, args...)
@@ -129,17 +129,17 @@ func (h *runningHost) end() {
 		return
 	}
 	_ = h.process.Process.Signal(os.Interrupt)
-	kill := time.AfterFunc(20*time.Second, func() { _ = h.process.Process.Kill() })
+	kill := time.AfterFunc(replyTimeout, func() { _ = h.process.Process.Kill() })
 	defer kill.Stop()
 	_ = h.process.Wait()
 }
 
-// await waits for up to 20 seconds until the host has printed a match of a pattern, and
+// await waits until the host has printed a match of a pattern, and
 // returns it with its groups.
 func (h *runningHost) await(pattern string) []string {
 	h.t.Helper()
 	expression := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(replyTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if found := expression.FindStringSubmatch(h.stderr.String()); found != nil {
 			return found
 		}

@@ -106,7 +106,7 @@ func (u *askedUser) code(question string) string {
 func (u *hostUser) codeOf(question, notified string) string {
 	u.t.Helper()
 	pattern := regexp.MustCompile(`answer ` + question + ` yes --code (\d{6})`)
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(replyTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		text, _ := os.ReadFile(notified)
 		if found := pattern.FindStringSubmatch(string(text)); found != nil {
 			return found[1]
@@ -242,7 +242,7 @@ var consentAttacks = map[string]func(*testing.T){
 		u.refused(t, c, "shred", u.args(), mcpclient.ManualInput(), mcpclient.WithInput(in))
 	},
 	"identical calls at once share one yes": func(t *testing.T) {
-		u := newAskedUser(t, `"wait": "20s"`)
+		u := newAskedUser(t, `"wait": "2m"`)
 		var clients []*mcpclient.Client
 		for range 4 {
 			clients = append(clients, u.connect(yes(mcp.V20260728)), u.connect(yes(mcp.V20251125)))
@@ -253,7 +253,7 @@ var consentAttacks = map[string]func(*testing.T){
 			work.Go(func() { _, _ = clients[i%len(clients)].CallTool(ctx, "s__shred", u.args()) })
 		}
 		u.allow("1")
-		for deadline := time.Now().Add(10 * time.Second); u.runs() == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(replyTimeout); u.runs() == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		}
 		time.Sleep(time.Second) // for calls that must not come
 		cancel()

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -125,7 +124,7 @@ func (u *leakyUser) collectCommands(t *testing.T, h *runningHost, config string,
 // collectTranscript records the messages of a client that starts "fondaco stdio".
 func (u *leakyUser) collectTranscript(t *testing.T, config string, all sinks) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), replyTimeout)
 	defer cancel()
 	command := u.command(ctx, "stdio", "--config", config)
 	stdin, err := command.StdinPipe()

@@ -303,7 +303,7 @@ func collectFromClients(t *testing.T, h *runningHost, header http.Header, all si
 				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{}`)}, nil
 			},
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), replyTimeout)
 		all.add("lists", c.Instructions())
 		var names []string
 		for tool, err := range c.Tools(ctx) {

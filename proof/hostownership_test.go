@@ -218,7 +218,7 @@ func (o *ownership) owned(uri, want string) {
 // becomes waits until a URI has the contents of an upstream.
 func (o *ownership) becomes(uri, want string) {
 	o.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(replyTimeout); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if result, err := o.client.ReadResource(o.t.Context(), uri); err == nil && result.Contents[0].Text == want {
 			return
 		}

@@ -61,10 +61,10 @@ func (u *managedUser) setPolicy(policy string) {
 	}
 }
 
-// try runs the program for up to 30 seconds with further variables.
+// try runs the program with further variables.
 func (u *managedUser) try(env []string, args ...string) (output string, code int) {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(u.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(u.t.Context(), replyTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, u.program, args...)
 	c.Dir, c.Env, c.WaitDelay = u.home, append(u.env, env...), 5*time.Second
@@ -255,7 +255,7 @@ var policyAttacks = map[string]func(t *testing.T){
 		u.setPolicy(`{"servers": {"deny": [{"name": "p"}]}}`)
 		h.await(`server "p": denied by the managed policy`)
 		h.await(`the running servers are unchanged`)
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(replyTimeout); ; time.Sleep(20 * time.Millisecond) {
 			if _, err := c.CallTool(t.Context(), "p__greet", nil); err != nil {
 				break
 			}

@@ -273,7 +273,7 @@ func TestHostAttacksPrograms(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); !strings.Contains(messages.String(), "LISTEN") && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(replyTimeout); !strings.Contains(messages.String(), "LISTEN") && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			}
 			_ = c.Process.Signal(os.Interrupt)
 			_ = c.Wait()

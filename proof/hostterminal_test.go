@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +24,7 @@ func (u *hostUser) onTerminal(keys string, args ...string) string {
 	must(u.t, err)
 	line, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	must(u.t, err)
-	ctx, cancel := context.WithTimeout(u.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(u.t.Context(), replyTimeout)
 	defer cancel()
 	c := u.command(ctx, args...)
 	c.Stdin, c.Stdout, c.Stderr = line, line, line

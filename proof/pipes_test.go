@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// replyTimeout limits the wait for a response.
-	replyTimeout = 10 * time.Second
+	// replyTimeout limits waits for what never happens. It is long because a busy machine is slow.
+	replyTimeout = 2 * time.Minute
 	// quietTime is how long to wait for further messages. It matters only if no verdict is
 	// recorded yet.
 	quietTime = 20 * time.Millisecond

@@ -204,7 +204,7 @@ func startChild(t testing.TB, kind string, env ...string) *child {
 func (c *child) end(t testing.TB) {
 	t.Helper()
 	_ = c.in.Close()
-	timer := time.AfterFunc(20*time.Second, func() { _ = c.cmd.Process.Kill() })
+	timer := time.AfterFunc(replyTimeout, func() { _ = c.cmd.Process.Kill() })
 	defer timer.Stop()
 	_, _ = io.Copy(io.Discard, c.out)
 	if err := c.cmd.Wait(); err != nil && c.cmd.ProcessState.ExitCode() != 1 {
@@ -215,7 +215,7 @@ func (c *child) end(t testing.TB) {
 // holdings asks a child over HTTP for its resources.
 func (c *child) holdings(t testing.TB) (h resources) {
 	t.Helper()
-	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: replyTimeout}
 	resp, err := web.Get("http://" + c.addr + "/holdings")
 	if err != nil {
 		t.Fatal(err)

@@ -44,8 +44,7 @@ func TestSoak(t *testing.T) {
 	s := &soak{t: t, server: startChild(t, "http", idleVariable+"=1s", lifeVariable+"=15s")}
 	defer s.server.end(t)
 	s.run(min(*soakTime/3, time.Minute))
-	time.Sleep(3 * time.Second) // until abandoned sessions have expired
-	serverBefore, clientBefore := s.server.holdings(t), measure()
+	serverBefore, clientBefore := s.settled()
 	s.run(*soakTime)
 	server, client := s.rest(serverBefore, clientBefore)
 	s.compare("server", serverBefore, server)
@@ -68,6 +67,20 @@ func (s *soak) run(d time.Duration) {
 		})
 	}
 	all.Wait()
+}
+
+// settled waits until abandoned sessions have expired, so that nothing changes any more, and returns
+// the resources.
+func (s *soak) settled() (server, client resources) {
+	server, client = s.server.holdings(s.t), measure()
+	for deadline := time.Now().Add(replyTimeout); ; {
+		time.Sleep(3 * time.Second)
+		serverBefore, clientBefore := server, client
+		server, client = s.server.holdings(s.t), measure()
+		if server.same(serverBefore) && client.same(clientBefore) || time.Now().After(deadline) {
+			return server, client
+		}
+	}
 }
 
 // rest waits until the resources are as before, up to a limit, and returns them.

@@ -101,8 +101,12 @@ func (r *replica) do(ctx context.Context, method, path, body string, header ...s
 	return r.http.Do(q)
 }
 
-// patience is how long a response may take.
-const patience = 30 * time.Second
+const (
+	// patience is how long a response may take.
+	patience = 30 * time.Second
+	// hangTime limits waits for what never happens. It is long because a busy machine is slow.
+	hangTime = 3 * time.Minute
+)
 
 // post sends a message and reads the response.
 func (r *replica) post(ctx context.Context, message string, header ...string) (a answer, err error) {
@@ -220,11 +224,11 @@ func (s *stream) next(text string) (event string, found bool) {
 // await reads the stream up to an event that contains a text.
 func (s *stream) await(t testing.TB, text string) string {
 	t.Helper()
-	late := time.AfterFunc(patience, s.close)
+	late := time.AfterFunc(hangTime, s.close)
 	defer late.Stop()
 	event, ok := s.next(text)
 	if !ok {
-		t.Fatalf("the event stream ended, or had no event with %q within %v", text, patience)
+		t.Fatalf("the event stream ended, or had no event with %q within %v", text, hangTime)
 	}
 	return event
 }

@@ -136,14 +136,14 @@ func (l *loss) probe(d time.Duration) []outcome {
 // until calls f until it reports true, and returns the time that this took.
 func (l *loss) until(what string, f func(ctx context.Context) bool) time.Duration {
 	l.Helper()
-	ctx, cancel := context.WithTimeout(l.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(l.Context(), hangTime)
 	defer cancel()
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		if f(ctx) {
 			return time.Since(start)
 		}
 		if ctx.Err() != nil {
-			l.Fatalf("%s: not within %v", what, 2*patience)
+			l.Fatalf("%s: not within %v", what, hangTime)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (r *replica) idleStream(t *testing.T, header []string) error {
 	if _, err := conn.Write([]byte(request + "\r\n")); err != nil {
 		return err
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_ = conn.SetReadDeadline(time.Now().Add(hangTime))
 	line := make([]byte, len("HTTP/1.1 200"))
 	if _, err := conn.Read(line); err != nil || !strings.HasSuffix(string(line), "200") {
 		return fmt.Errorf("GET: got %q, %v", line, err)
@@ -116,7 +116,7 @@ func measureSessions(t *testing.T, of size, p *page) {
 // stored returns the number of keys and bytes in the engine.
 func (c *cluster) stored() (keys, bytes int64) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.Context(), hangTime)
 	defer cancel()
 	var err error
 	switch scheme, _, _ := strings.Cut(c.engine.URL, ":"); scheme {
@@ -140,7 +140,7 @@ func storedInRedis(addr string) (keys, bytes int64, err error) {
 		return 0, 0, err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(hangTime))
 	if _, err := conn.Write([]byte("INFO memory\r\nDBSIZE\r\n")); err != nil {
 		return 0, 0, err
 	}
