@@ -132,7 +132,7 @@ func TestAirline(t *testing.T) {
 // watchBooking books a flight that is watched.
 func watchBooking(t *testing.T, c *mcpclient.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var seen []string
 	for uri, err := range c.Watch(ctx, "flights://AZ613") {

@@ -168,7 +168,7 @@ func TestTokensAreRefreshedAndRotated(t *testing.T) {
 // refreshed so often. A rotated refresh token that is used twice ends all of them.
 func (i *issuer) useUntilRefreshed(t *testing.T, c *mcpclient.Client, times int, resource string) {
 	t.Helper()
-	for late := time.Now().Add(30 * time.Second); i.count(t, "grant", "refresh_token", resource) < times; {
+	for late := time.Now().Add(3 * time.Minute); i.count(t, "grant", "refresh_token", resource) < times; {
 		if time.Now().After(late) || t.Failed() {
 			t.Fatalf("not refreshed %d times", times)
 		}

@@ -103,7 +103,7 @@ func (g *stepRunner) take(ctx context.Context, s step) (any, error) {
 		"list": g.list, "call": g.call, "structured": g.structured, "read": g.read, "get": g.get, "complete": g.complete,
 		"progress": g.progress, "cancel": g.cancel, "changed": g.changed, "updated": g.updated, "logged": g.logged, "asked": g.asked,
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	return features[s.Do](ctx, s)
 }
@@ -316,5 +316,5 @@ func receiveTimeout(s step) time.Duration {
 	if s.Lacking {
 		return 250 * time.Millisecond
 	}
-	return 5 * time.Second
+	return 2 * time.Minute
 }

@@ -14,8 +14,8 @@ import (
 // startup limits the time until a program listens, and ending the time until it has
 // exited.
 const (
-	startup = 30 * time.Second
-	ending  = 10 * time.Second
+	startup = 3 * time.Minute
+	ending  = 2 * time.Minute
 )
 
 // process is a program that runs until the test ends.

@@ -20,7 +20,7 @@ func visitForeign(t *testing.T, sdk, target string, v mcp.Revision, p plan, l la
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "node", "client.mjs", sdk, target, string(text))

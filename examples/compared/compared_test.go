@@ -171,7 +171,7 @@ type object map[string]any
 // connect starts a program as a server and connects a client to it.
 func connect(t *testing.T, target mcpclient.Target, o *mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, target, o)
 	if err != nil {

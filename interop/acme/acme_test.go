@@ -32,7 +32,7 @@ import (
 const domain = "mcp.fondaco.test"
 
 // maxWait bounds each wait. The authority answers within seconds.
-const maxWait = 60 * time.Second
+const maxWait = 3 * time.Minute
 
 // The host gets a certificate from Pebble by its flags alone, keeps it for its next start, and gets
 // none for other names.
@@ -166,7 +166,7 @@ func (a *authority) writeConfig(t *testing.T) {
 	pool := x509.NewCertPool()
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	pool.AppendCertsFromPEM(certificate)
-	a.web = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	a.web = &http.Client{Timeout: maxWait, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	a.ca = a.write(t, "cert.pem", certificate)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": a.address, "managementListenAddress": a.management, "httpPort": 1, "tlsPort": jsontext.Value(a.hostPort),
@@ -229,7 +229,7 @@ func (a *authority) startHost(t *testing.T, state string) *host {
 func (h *host) handshake(t *testing.T, name string, roots *x509.CertPool) (certificate *x509.Certificate) {
 	t.Helper()
 	await(t, "a certificate", func() error {
-		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 30 * time.Second}, "tcp", h.address, &tls.Config{ServerName: name, RootCAs: roots})
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: maxWait}, "tcp", h.address, &tls.Config{ServerName: name, RootCAs: roots})
 		if err != nil {
 			return fmt.Errorf("%w\n%s", err, h.output)
 		}
