@@ -94,6 +94,9 @@ func markMayHaveRun(err error) error {
 	if _, answer := errors.AsType[*dialect.ProtocolError](err); answer {
 		return err
 	}
+	if _, begun := errors.AsType[*httpclient.StreamError](err); begun { // also if it could not be resumed
+		return &MayHaveRunError{err}
+	}
 	if isUnsent(err) {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +144,36 @@ func TestExpiredSessionDuringResumptionDoesNotRepeatTheCall(t *testing.T) {
 	if got := len(s.exchanges(http.MethodPost, mcp.MethodToolsCall)); got != 1 {
 		t.Errorf("called %d times, want 1", got)
 	}
+}
+
+func TestCallWhoseServerIsGoneDuringResumptionMayHaveRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &webServer{handle: sessionWeb(mcp.V20251125, func(e *exchange) {
+			if e.message.Method == mcp.MethodToolsCall {
+				e.event("id: 1", "data:")
+				return
+			}
+			e.w.WriteHeader(http.StatusMethodNotAllowed)
+		})}
+		o := overMemory(s)
+		o.HTTP.Client.Transport = goneForGET{o.HTTP.Client.Transport}
+		c := connect(t, mcpclient.URL("http://server.example/mcp"), o)
+		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTimeout(time.Hour))
+		if _, ok := errors.AsType[*mcpclient.MayHaveRunError](err); !ok {
+			t.Errorf("got %v, want a MayHaveRunError", err)
+		}
+	})
+}
+
+// goneForGET fails to dial for the requests that resume a stream.
+type goneForGET struct{ http.RoundTripper }
+
+func (g goneForGET) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Last-Event-Id") != "" {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	return g.RoundTripper.RoundTrip(r)
 }
 
 func TestCancellationOverHTTPIsThatOfTheEra(t *testing.T) {
