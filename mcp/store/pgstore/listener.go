@@ -41,8 +41,8 @@ type listener struct {
 	mu        sync.Mutex
 	closed    bool
 	wanted    map[string]*subscription // by channel
-	active    map[string]bool          // the channels that the connection listens to
-	stale     map[string]bool          // the channels that may be in only one of wanted and active
+	active    map[string]bool          // the channels that the connection listens to; true: for those who wait for it now
+	stale     map[string]bool          // the channels whose LISTEN or UNLISTEN may be missing
 	changed   chan struct{}            // closed after a change of active or failure
 	failure   error                    // why there is no connection, or nil
 	failures  int                      // how often there was a failure
@@ -104,12 +104,21 @@ func (l *listener) remove(channel string, d *exchange.Dispatcher[[]byte]) {
 		delete(sub.subscribers, d)
 		if len(sub.subscribers) == 0 {
 			delete(l.wanted, channel)
+			l.deactivateLocked(channel)
 			l.stale[channel] = true
 			l.interrupt()
 		}
 	}
 	l.mu.Unlock()
 	d.Close()
+}
+
+// deactivateLocked has later subscribers of a channel wait for another LISTEN: what was published
+// before may still arrive, and is not for them. The caller holds mu.
+func (l *listener) deactivateLocked(channel string) {
+	if l.active[channel] {
+		l.active[channel] = false
+	}
 }
 
 // await waits until the connection listens to a channel.
@@ -312,8 +321,9 @@ func (l *listener) plan(ctx context.Context) (waitCtx context.Context, cancel co
 	defer l.mu.Unlock()
 	l.interrupt = cancel
 	for channel := range l.stale {
+		active, listens := l.active[channel]
 		switch wanted := l.wanted[channel] != nil; {
-		case wanted == l.active[channel]:
+		case wanted && active, !wanted && !listens:
 		case len(add)+len(drop) == listenBatch:
 			return waitCtx, cancel, add, drop
 		case wanted:
@@ -341,8 +351,23 @@ func (l *listener) listen(ctx context.Context, conn *pgx.Conn, add, drop []strin
 	if _, err := conn.Exec(ctx, sql.String(), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
+	l.deliverReceived(conn)
 	l.listening(add)
 	return nil
+}
+
+// deliverReceived delivers the notifications that came before the answer to LISTEN. New subscribers
+// do not get them.
+func (l *listener) deliverReceived(conn *pgx.Conn) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	for {
+		n, err := conn.WaitForNotification(ended)
+		if err != nil {
+			return
+		}
+		l.deliver(n)
+	}
 }
 
 // listening says that the connection listens to channels.
@@ -380,9 +405,9 @@ func (l *listener) receive(ctx, waitCtx context.Context, conn *pgx.Conn) error {
 
 func (l *listener) deliver(n *pgconn.Notification) {
 	l.mu.Lock()
-	sub := l.wanted[n.Channel]
+	sub, active := l.wanted[n.Channel], l.active[n.Channel]
 	l.mu.Unlock()
-	if sub == nil {
+	if sub == nil || !active {
 		return
 	}
 	msg, complete := sub.parts.add(n.Payload)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
@@ -45,5 +47,45 @@ func TestSubscriptionWaitsForAnotherListenWhileItsChannelIsDropped(t *testing.T)
 	l.listening(nil) // the channel is dropped
 	if add, _ := planned(t, l); !slices.Equal(add, []string{"a"}) {
 		t.Errorf("got %q to listen to, want a again", add)
+	}
+}
+
+func TestSubscriberGetsNoMessageOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	l := newListener(nil, nil, nil)
+	got := make(chan string, 10)
+	subscribe := func(name string) *exchange.Dispatcher[[]byte] {
+		d := exchange.NewDispatcher(func(msg []byte) { got <- name + " " + string(msg) })
+		if err := l.add("a", d); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(d.Close)
+		return d
+	}
+	notify := func(msg string) {
+		for _, payload := range encodeMessage([]byte(msg)) {
+			l.deliver(&pgconn.Notification{Channel: "a", Payload: payload})
+		}
+	}
+	listen := func() {
+		if add, _ := planned(t, l); !slices.Equal(add, []string{"a"}) {
+			t.Fatalf("got %q to listen to, want a", add)
+		}
+		l.listening([]string{"a"})
+	}
+	first := subscribe("first")
+	listen()
+	l.remove("a", first)
+	subscribe("second") // before the channel is dropped
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := l.await(ended, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("before another LISTEN: got %v, want a wait", err)
+	}
+	notify("old")
+	listen()
+	notify("new")
+	if msg := <-got; msg != "second new" {
+		t.Errorf("got %q, want the new message", msg)
 	}
 }
