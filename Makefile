@@ -3,7 +3,7 @@
 #
 #	make run [ARGS="--config mcp.json"]   build fondaco and start it
 #	make test                             format and all tests; ends in a report and one line of counts
-#	make lint                             vet and staticcheck
+#	make lint                             vet and staticcheck; types for macOS and Windows
 #	make nightly [TOPICS="race peers"]    all that .ci/run leaves out, or some of it: .ci/nightly
 #	make platforms                        vet and build for every platform, staticcheck for Windows
 #	make race                             tests that make test runs without the race detector
@@ -86,12 +86,14 @@ api: go
 checks: bin/tools/checks bin/tools/gotestsum
 test: bin/tools/gofumpt
 lint tools platforms: bin/tools/staticcheck
+lint: bin/tools/typecheck
 vulnerabilities: bin/tools/govulncheck
 renames: bin/tools/inline
 
-programs := $(addprefix bin/tools/,checks gotestsum gofumpt staticcheck govulncheck inline benchstat)
+programs := $(addprefix bin/tools/,checks typecheck gotestsum gofumpt staticcheck govulncheck inline benchstat)
 .PHONY: $(programs)
 bin/tools/checks:      tool := ./checks
+bin/tools/typecheck:   tool := ./typecheck
 bin/tools/gotestsum:   tool := gotest.tools/gotestsum
 bin/tools/gofumpt:     tool := mvdan.cc/gofumpt
 bin/tools/staticcheck: tool := honnef.co/go/tools/cmd/staticcheck

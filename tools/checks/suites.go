@@ -96,12 +96,19 @@ func toolSteps() []step {
 	}
 }
 
-// lintSteps run vet and staticcheck for Linux.
+// lintSteps run vet and staticcheck for Linux, and check the types for the other systems.
 func lintSteps() []step {
-	return []step{
+	list := []step{
 		{name: "vet", command: words("go vet -tags " + tags + " ./...")},
 		staticcheckStep("linux"),
 	}
+	for _, goos := range []string{"darwin", "windows"} {
+		list = append(list, step{
+			name:    "types for " + goos,
+			command: words("bin/tools/typecheck -goos " + goos + " -tags " + tags + " ./..."),
+		})
+	}
+	return list
 }
 
 // tags are the build tags of tests that make test leaves out.
