@@ -5,6 +5,7 @@
 #	make test                             format and all tests; ends in a report and one line of counts
 #	make lint                             vet and staticcheck; types for macOS and Windows
 #	make nightly [TOPICS="race peers"]    all that .ci/run leaves out, or some of it: .ci/nightly
+#	make slowest                          the packages and tests that took longest in the last run
 #	make platforms                        vet and build for every platform, staticcheck for Windows
 #	make race                             tests that make test runs without the race detector
 #	make norace                           tests that the race detector leaves out or makes smaller
@@ -38,7 +39,7 @@ REPEAT ?= 1
 
 suites := test coverage race norace tools lint conformance platforms vulnerabilities renames mutants peers load fuzz hostile replicas soak
 
-.PHONY: run build $(suites) nightly fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
+.PHONY: run build $(suites) slowest nightly fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
 .DEFAULT_GOAL := build
 
 run: build
@@ -49,6 +50,9 @@ build: go
 
 $(suites): checks
 	@bin/tools/checks -fuzztime $(FUZZTIME) -fuzzlong $(FUZZLONG) -soaktime $(SOAKTIME) -killtime $(KILLTIME) -repeat $(REPEAT) $@
+
+slowest: checks
+	@bin/tools/checks slowest
 
 nightly: checks nats-server
 	@.ci/nightly $(TOPICS)

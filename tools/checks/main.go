@@ -3,8 +3,9 @@
 // not pass and one line of counts. The report is also the file bin/report.txt.
 //
 //	checks [-fuzztime 10s] [-fuzzlong 60s] [-soaktime 3m] [-killtime 25s] [-repeat 1] suite...
+//	checks slowest
 //
-// The function steps lists the suites. The Makefile starts the command in the root of the
+// The second form names the tests that took longest in the last runs. The function steps lists the suites. The Makefile starts the command in the root of the
 // project, with the environment that the go command needs. The command exits with 1 when a
 // check failed. With FAIL_ON_SKIP=1 a skipped check counts as failed, except the one that
 // needs the database of known vulnerabilities, and no result comes from a cache.
@@ -32,8 +33,15 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	runner[0] = filepath.Join(root, runner[0])
+	runner[0], timings = filepath.Join(root, runner[0]), filepath.Join(root, "bin", "timing")
 	t := &tally{out: os.Stdout}
+	if flag.Arg(0) == "slowest" {
+		if err := printSlowest(os.Stdout, timings); err != nil {
+			fmt.Fprintln(os.Stderr, "checks:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	for _, suite := range flag.Args() {
 		for _, s := range steps(suite, d) {
 			s.run(t)

@@ -14,6 +14,7 @@ type event struct {
 	ImportPath string // of a build
 	Test       string
 	Output     string
+	Elapsed    float64
 	Key        string // of an attribute
 	Value      string
 

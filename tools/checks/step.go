@@ -164,6 +164,9 @@ func (s step) runTests(t *tally) {
 // time limit and a build that fails are never repeated; see go tool gotestsum -help.
 func (s step) testCommand(events string) []string {
 	command := append(slices.Clone(runner), "--format=standard-quiet", "--hide-summary=all", "--jsonfile="+events)
+	if timings != "" {
+		command = append(command, "--jsonfile-timing-events="+filepath.Join(timings, strings.ReplaceAll(s.name, " ", "-")+".json"))
+	}
 	if s.packages == nil {
 		return slices.Concat(command, []string{"--raw-command", "--"}, s.command)
 	}

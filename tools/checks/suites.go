@@ -68,9 +68,8 @@ func steps(suite string, d durations) []step {
 	panic(fmt.Sprintf("suite %q: want test, coverage, race, norace, tools, lint, conformance, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile, replicas or soak", suite))
 }
 
-// testSteps are what a contributor runs before each change. With an empty build cache
-// they take less than five minutes on two cores; a check that takes longer belongs to a
-// suite of its own that .ci/run names. The steps that fail fastest come first.
+// testSteps are what a contributor runs before each change. CONTRIBUTING.md says how long they
+// take; a check that takes long belongs to a suite of its own. The steps that fail fastest come first.
 func testSteps() []step {
 	list := []step{
 		{name: "format (gofumpt)", command: words("bin/tools/gofumpt -l ."), outcome: silent},
