@@ -115,8 +115,14 @@ func Open(path string, o *Options) (*Log, error) {
 	return l, nil
 }
 
+// open opens the file, again if another process rotates it before it is checked.
 func (l *Log) open() (err error) {
-	l.file, err = openOwn(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
+	for range 10 {
+		l.file, err = openOwn(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
 	return err
 }
 
