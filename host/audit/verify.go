@@ -212,19 +212,18 @@ func (v *verification) checkDamaged(f *logFile, line textLine, r Record, why err
 		p.Writer = "" // anybody can invent one
 	}
 	if errors.Is(why, errNoRecord) {
+		if incomplete(line.text) {
+			v.report.Incomplete++ // the writer's next line, or its slot, shows whether it was written again
+			return
+		}
 		p.First, p.Last = 0, 0
 		claimed := ""
 		if m := claimedWriter.FindSubmatch(line.text); m != nil {
 			claimed = string(m[1])
 		}
-		_, known := v.index.writers[claimed]
-		switch {
-		case known:
+		if _, known := v.index.writers[claimed]; known {
 			p.Writer = claimed
-		case claimed == "" && incomplete(line.text):
-			v.report.Incomplete++ // the writer's next line shows whether it was written again
-			return
-		default:
+		} else {
 			p.Kind = ProblemForeign
 		}
 	}

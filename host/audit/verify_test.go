@@ -113,6 +113,20 @@ func TestEveryLineThatIsCutOffIsFound(t *testing.T) {
 	}
 }
 
+// A process that is killed while it writes a line may leave any part of it.
+func TestPartOfALineAtTheEndIsNoChange(t *testing.T) {
+	t.Parallel()
+	path := threeWriters(t, audit.Options{})
+	content := read(t, path)
+	line, _, _ := strings.Cut(content, "\n")
+	for n := 1; n < len(line); n++ {
+		replace(t, path, []byte(content+line[:n]))
+		if r := verify(t, path); !r.OK() || r.Incomplete != 1 || r.Lines != 12 {
+			t.Fatalf("with %q at the end: got %+v, want an incomplete line", line[:n], r)
+		}
+	}
+}
+
 func TestVerifyNamesTheFirstProblemOfEachWriter(t *testing.T) {
 	t.Parallel()
 	path := threeWriters(t, audit.Options{})
