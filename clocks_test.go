@@ -74,7 +74,7 @@ func (s source) measuresTime() bool {
 }
 
 // upperBounds returns the places that compare a measured time with an upper bound, outside of fake time.
-// A comparison with 0 makes sense in fake time alone, so it is none of them.
+// A comparison with 0 is left out, because it makes sense in fake time alone.
 func (s source) upperBounds() (found []string) {
 	measured := make(map[string]bool) // variables
 	ast.Inspect(s.file, func(n ast.Node) bool {

@@ -5,10 +5,11 @@
 //	checks [-fuzztime 10s] [-fuzzlong 60s] [-soaktime 3m] [-killtime 25s] [-repeat 1] suite...
 //	checks slowest
 //
-// The second form names the tests that took longest in the last runs. The function steps lists the suites. The Makefile starts the command in the root of the
-// project, with the environment that the go command needs. The command exits with 1 when a
-// check failed. With FAIL_ON_SKIP=1 a skipped check counts as failed, except the one that
-// needs the database of known vulnerabilities, and no result comes from a cache.
+// The second form names the tests that took longest in the last runs. The function steps lists
+// the suites. The Makefile starts the command in the root of the project, with the environment
+// that the go command needs. The command exits with 1 when a check failed. With FAIL_ON_SKIP=1 a
+// skipped check counts as failed, except the one that needs the database of known
+// vulnerabilities, and no result comes from a cache.
 package main
 
 import (

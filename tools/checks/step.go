@@ -77,7 +77,7 @@ func (s step) problem(output string, err error) problem {
 	return problem{step: s.name, subject: s.name, alone: command, output: output}
 }
 
-func (s step) start(command []string) *exec.Cmd {
+func (s step) newCmd(command []string) *exec.Cmd {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), s.env...)
@@ -85,7 +85,7 @@ func (s step) start(command []string) *exec.Cmd {
 }
 
 func (s step) runCheck(t *tally) {
-	cmd := s.start(s.command)
+	cmd := s.newCmd(s.command)
 	if s.claims {
 		cmd.Stdin = strings.NewReader(strings.Join(t.claims, "\n"))
 	}
@@ -101,11 +101,11 @@ func (s step) runCheck(t *tally) {
 	}
 }
 
-// runCounted adds the counts in the last line of the command's output. What it says before them is
-// one problem.
+// runCounted adds the counts in the last line of the command's output. If there are failures or
+// skips among them, the output is one problem of the report.
 func (s step) runCounted(t *tally) {
 	var printed bytes.Buffer
-	cmd := s.start(s.command)
+	cmd := s.newCmd(s.command)
 	cmd.Stdout = io.MultiWriter(t.out, &printed)
 	cmd.Stderr = cmd.Stdout
 	err := cmd.Run()
@@ -145,7 +145,7 @@ func (s step) runTests(t *tally) {
 	defer os.Remove(events.Name())
 	defer events.Close()
 	var printed bytes.Buffer
-	cmd := s.start(s.testCommand(events.Name()))
+	cmd := s.newCmd(s.testCommand(events.Name()))
 	cmd.Stdout = io.MultiWriter(t.out, &printed)
 	cmd.Stderr = cmd.Stdout
 	err = cmd.Run()
