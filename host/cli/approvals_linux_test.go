@@ -35,32 +35,34 @@ func TestHostAsksOnItsTerminalForWhatServersList(t *testing.T) {
 	h, write := newProjectHost(t, "one", "two")
 	h.press(t, `Start these 2 servers now and in future\? \[y/N, s asks for each\] `, "maybe\n")
 	h.press(t, `found "maybe", want y, s or n`, "y\n")
-	// The servers are asked for one after the other.
-	h.press(t, `(?s)Ctrl-C stops it.*The server "one" .*7 new tools, 1 new prompt.*tool add .*read-only  Add two numbers.*wait: 1.*Approve what one lists\? \[y/N, s shows the texts\] `, "s\n")
-	h.press(t, `(?s)\+  "description": "Add two numbers.*Approve what one lists\?`, "yse\n")
+	// The servers are asked for one after the other, in the order in which they have answered.
+	first := h.screen.await(t, `(?s)Ctrl-C stops it.*The server "(one|two)" .*7 new tools, 1 new prompt.*tool add .*read-only  Add two numbers.*Approve what (?:one|two) lists\? \[y/N, s shows the texts\] `)[1]
+	second := map[string]string{"one": "two", "two": "one"}[first]
+	h.press(t, `Approve what `+first+` lists`, "s\n")
+	h.press(t, `(?s)\+  "description": "Add two numbers.*Approve what `+first+` lists\?`, "yse\n")
 	h.press(t, `found "yse", want y, s or n`, "yes\n")
-	h.screen.await(t, `one is approved`)
-	if text, code := h.run(t, "call", "one/add", "a=1", "b=2"); code != 0 {
+	h.screen.await(t, first+` is approved`)
+	if text, code := h.run(t, "call", first+"/add", "a=1", "b=2"); code != 0 {
 		t.Errorf("got %q, %d, want the tool to be usable", text, code)
 	}
 	// A call is more urgent. What is typed for the question before it is not its answer.
-	h.screen.await(t, `Approve what two lists\?`)
-	ended := h.call(t, "a=1")
-	h.press(t, `(?s)1 Allow a call of one/describe\?.*Type (a\d+) and then one of`, "y\n")
+	h.screen.await(t, `Approve what `+second+` lists\?`)
+	ended := h.callOf(t, first, "a=1")
+	h.press(t, `(?s)1 Allow a call of `+first+`/describe\?.*Type (a\d+) and then one of`, "y\n")
 	name := h.screen.await(t, `found "y", want (a\d+) first`)[1]
 	h.press(t, name, name+" y\n")
 	if text, code := ended(); code != 0 {
 		t.Errorf("got %q, %d, want the call made", text, code)
 	}
 	// The other question comes back, and another terminal can answer it with the code.
-	h.screen.await(t, `(?s)found "y", want a\d+ first.*The server "two" .*Approve what two lists\?`)
-	other := inTerminalAt(t, h.home, h.Env, "approve", "two")
-	code := h.screen.await(t, `its code is (\d{6}): type it there\s+it wants to approve two `)[1]
-	other.press(t, `Approve what two lists\? \[the code for yes, N no, s shows the texts\] `, code+"\n")
-	if screen, code := other.end(t); code != 0 || !strings.Contains(screen, "two is approved") {
+	h.screen.await(t, `(?s)found "y", want a\d+ first.*The server "`+second+`" .*Approve what `+second+` lists\?`)
+	other := inTerminalAt(t, h.home, h.Env, "approve", second)
+	code := h.screen.await(t, `its code is (\d{6}): type it there\s+it wants to approve `+second+` `)[1]
+	other.press(t, `Approve what `+second+` lists\? \[the code for yes, N no, s shows the texts\] `, code+"\n")
+	if screen, code := other.end(t); code != 0 || !strings.Contains(screen, second+" is approved") {
 		t.Errorf("got %q, %d, want it approved with one code", screen, code)
 	}
-	h.screen.await(t, `two: answered elsewhere`)
+	h.screen.await(t, second+`: answered elsewhere`)
 	// A server that is added while the host runs is asked for, too, and a no is not asked again.
 	write("one", "two", "three")
 	h.press(t, `(?s)The server "three" is a program.*Type a\d+ and then one of \[y, s or n\]`, "three y\n")
@@ -79,7 +81,11 @@ func TestSeveralApprovalsNeedOneCode(t *testing.T) {
 	t.Parallel()
 	h, _ := newProjectHost(t, "a", "b", "c", "d", "e")
 	h.press(t, `Start these 5 servers now and in future\?`, "y\n")
-	h.screen.await(t, `Approve what a lists\?`)
+	h.screen.await(t, `Approve what [a-e] lists\?`)
+	within(t, "all five wait", func() bool {
+		text, _ := h.run(t, "servers")
+		return strings.Count(text, "definitions that wait for approval: 8") == 5
+	})
 	other := inTerminalAt(t, h.home, h.Env, "approve", "--all")
 	code := h.screen.await(t, `its code is (\d{6}): type it there\s+it wants to approve a, b, c, d, e `)[1]
 	other.press(t, `Approve all 5\? \[the code for yes, N no, s shows the texts\] `, code+"\n")

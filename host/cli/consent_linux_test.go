@@ -57,8 +57,14 @@ func (h *consentHost) run(t *testing.T, args ...string) (printed string, code in
 // call starts a call of the tool and returns how it ends.
 func (h *consentHost) call(t *testing.T, args ...string) (ended func() (string, int)) {
 	t.Helper()
+	return h.callOf(t, "one", args...)
+}
+
+// callOf starts a call of the tool describe of a server.
+func (h *consentHost) callOf(t *testing.T, server string, args ...string) (ended func() (string, int)) {
+	t.Helper()
 	var words output
-	c := h.command(t, append([]string{"call", "one/describe"}, args...)...)
+	c := h.command(t, append([]string{"call", server + "/describe"}, args...)...)
 	c.Stdout, c.Stderr = &words, &words
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,8 @@ func (g *authorizingServer) serve(t *testing.T, h http.Handler) string {
 	return web.URL
 }
 
-// awaitState waits until the upstream is in a state.
+// awaitState waits until the upstream is in a state. Attempts to start are not announced, so it
+// looks again from time to time.
 func awaitState(t *testing.T, g *gateway.Gateway, states <-chan host.Status, want host.State) host.Status {
 	t.Helper()
 	timer := time.After(testTimeout)
@@ -83,6 +84,7 @@ func awaitState(t *testing.T, g *gateway.Gateway, states <-chan host.Status, wan
 		}
 		select {
 		case <-states:
+		case <-time.After(10 * time.Millisecond):
 		case <-timer:
 			t.Fatalf("got %+v, want %s", g.Status()[0], want)
 		}
