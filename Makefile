@@ -7,11 +7,14 @@
 #	make nightly [TOPICS="race peers"]    all that .ci/run leaves out, or some of it: .ci/nightly
 #	make slowest                          the packages and tests that took longest in the last run
 #	make platforms                        vet and build for every platform, staticcheck for Windows
-#	make race                             tests that make test runs without the race detector
-#	make norace                           tests that the race detector leaves out or makes smaller
+#	make race                             tests of the packages with most concurrency under the race detector
+#	make race-rest                        the other tests under the race detector
+#	make hosts                            deviating peers behind hosts
+#	make flaky                            tests with processes many times, to find what fails by chance
 #	make tools                            tests of the developer tools and of the benchmarks
 #	make vulnerabilities                  govulncheck
-#	make peers                            test against other implementations (needs Node)
+#	make foreign                          the newest foreign SDKs (needs Node)
+#	make peers                            all other implementations (needs Node)
 #	make renames                          go fix moves a program to the new names of the API
 #	make conformance [REPEAT=1]           the official conformance suite (needs npm)
 #	make fuzz [FUZZTIME=10s FUZZLONG=60s] run each fuzz target
@@ -37,7 +40,7 @@ SOAKTIME ?= 3m
 KILLTIME ?= 25s
 REPEAT ?= 1
 
-suites := test coverage race norace tools lint conformance platforms vulnerabilities renames mutants peers load fuzz hostile replicas soak
+suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities renames mutants foreign peers load fuzz hostile replicas soak
 
 .PHONY: run build $(suites) slowest nightly fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
 .DEFAULT_GOAL := build

@@ -14,7 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// The tests with hosts are left to "make norace", because their many processes take as much CPU
+// The tests with hosts are left to "make hosts", because their many processes take as much CPU
 // time as all the tests of the host.
 
 func TestServersThatDeviateBehindAHost(t *testing.T) {

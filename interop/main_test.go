@@ -77,7 +77,7 @@ var missingPeers = sync.OnceValue(func() string {
 		return fmt.Sprintf("Node is %s; want %d or newer", strings.TrimSpace(string(version)), oldestNode)
 	}
 	if _, err := os.Stat("node_modules"); err != nil {
-		return "they are not installed; interop/run installs them where npm is found"
+		return "they are not installed; interop/install installs them where npm is found"
 	}
 	return ""
 })

@@ -52,8 +52,11 @@ func main() {
 	if err := os.WriteFile(reportFile, []byte(text), 0o644); err != nil {
 		t.fail(problem{subject: "report", output: err.Error()})
 	}
-	for _, line := range quarantined(quarantine) {
+	for _, line := range entries(quarantine) {
 		fmt.Println("not run, because of the quarantine:", line)
+	}
+	for _, line := range t.slow {
+		fmt.Println("over its budget:", line)
 	}
 	fmt.Printf("%s%s\n", text, t)
 	if !t.ok(strict()) {

@@ -11,8 +11,8 @@ import (
 //go:embed quarantine.txt
 var quarantine string
 
-// quarantined returns the lines of a quarantine, without comments.
-func quarantined(text string) (list []string) {
+// entries returns the lines of a list, without comments.
+func entries(text string) (list []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			list = append(list, line)
@@ -24,7 +24,7 @@ func quarantined(text string) (list []string) {
 // skipFlags returns the flags of go test that leave out the tests of a quarantine.
 func skipFlags(text string) []string {
 	var names []string
-	for _, line := range quarantined(text) {
+	for _, line := range entries(text) {
 		name, _, _ := strings.Cut(line, " ")
 		names = append(names, name)
 	}

@@ -90,8 +90,8 @@ func TestReportNamesWhatFailed(t *testing.T) {
 	}
 	text := report(total.problems)
 	for _, want := range []string{
-		`(?m)^FAIL faulty/broken\n  step: tests with faults\n  alone: go test .* faulty/broken$(.*\n)*? *broken/broken_test.go.*: undefined: undefined`,
-		`(?m)^FAIL faulty/fails TestThatFails/in_part\n.*\n  alone: go test .* -run '\^TestThatFails\$/\^in_part\$' faulty/fails$(.*\n)*? *fails_test.go:6: got 1, want 2`,
+		`(?m)^FAIL faulty/broken\n  step: tests with faults\n  alone: cd \S+ && go test .* faulty/broken$(.*\n)*? *broken/broken_test.go.*: undefined: undefined`,
+		`(?m)^FAIL faulty/fails TestThatFails/in_part\n.*\n  alone: cd \S+ && go test .* -run '\^TestThatFails\$/\^in_part\$' faulty/fails$(.*\n)*? *fails_test.go:6: got 1, want 2`,
 		`(?m)^FAIL faulty/leaks\n(.*\n)*? *1 goroutine leaked$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {

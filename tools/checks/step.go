@@ -65,7 +65,11 @@ func (s step) run(t *tally) {
 	default:
 		s.runCheck(t)
 	}
-	fmt.Fprintf(t.out, "    %.1fs, %.1fs of CPU\n", time.Since(began).Seconds(), (t.cpu - before).Seconds())
+	took := time.Since(began)
+	fmt.Fprintf(t.out, "    %.1fs, %.1fs of CPU\n", took.Seconds(), (t.cpu - before).Seconds())
+	if budget, has := budgetOf(budgets, s.name); has && took > budget {
+		t.slow = append(t.slow, fmt.Sprintf("%s took %.0f s; its budget on two cores is %.0f s", s.name, took.Seconds(), budget.Seconds()))
+	}
 }
 
 // problem is the failure of the step itself.
@@ -185,6 +189,9 @@ func (s step) alone(r *result) string {
 		return strings.Join(slices.Concat(s.env, s.command), " ")
 	}
 	command := slices.Concat(s.env, s.command, words("-count=1 -v"))
+	if s.dir != "" {
+		command = slices.Concat(words("cd "+s.dir+" &&"), command)
+	}
 	if r.test != "" {
 		var pattern []string
 		for _, name := range strings.Split(r.test, "/") {

@@ -33,11 +33,15 @@ func steps(suite string, d durations) []step {
 	case "test":
 		return append(testSteps(), coverageStep("-write=false"))
 	case "coverage":
-		return append(packageSteps(), coverageStep("-write"))
+		return []step{packageStep(), coverageStep("-write")}
 	case "race":
+		return []step{raceStep("tests under the race detector", concurrent)}
+	case "race-rest":
 		return otherRaceSteps()
-	case "norace":
-		return []step{noraceStep(), hostsStep()}
+	case "hosts":
+		return []step{hostsStep()}
+	case "flaky":
+		return []step{flakyStep()}
 	case "tools":
 		return toolSteps()
 	case "lint":
@@ -52,6 +56,8 @@ func steps(suite string, d durations) []step {
 		return []step{renamesStep()}
 	case "mutants":
 		return mutantSteps()
+	case "foreign":
+		return foreignSteps()
 	case "peers":
 		return append([]step{benchPeerStep(), mountedStep(), comparedStep(), peerStep(), npmStep(), acmeStep(), deployStep()}, adapterSteps()...)
 	case "load":
@@ -65,17 +71,17 @@ func steps(suite string, d durations) []step {
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String()), modelStep()}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, race, norace, tools, lint, conformance, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile, replicas or soak", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, renames, mutants, foreign, peers, load, fuzz, hostile, replicas or soak", suite))
 }
 
 // testSteps are what a contributor runs before each change. CONTRIBUTING.md says how long they
 // take; a check that takes long belongs to a suite of its own. The steps that fail fastest come first.
 func testSteps() []step {
-	list := []step{
+	return []step{
 		{name: "format (gofumpt)", command: words("bin/tools/gofumpt -l ."), outcome: silent},
 		{name: "requirements (go mod tidy)", command: words("go mod tidy -diff")},
+		packageStep(),
 	}
-	return append(list, packageSteps()...)
 }
 
 // toolSteps check the modules of the tools and of the benchmarks, which are written for Linux.
@@ -153,35 +159,18 @@ func target(platform string) []string {
 	return []string{"GOOS=" + goos, "GOARCH=" + goarch}
 }
 
-// concurrent are the packages whose goroutines share most memory, the slowest first. make test
-// tests them under the race detector, which takes three times the CPU time; make race tests the
-// others under it.
+// packageStep tests each package once. make lint does what go test would vet, and make race
+// repeats the tests of some packages under the race detector, which takes three times the CPU time.
+func packageStep() step { return testStep("tests", words("./...")) }
+
+// concurrent are the packages whose goroutines share most memory, the slowest first.
 var concurrent = []string{
 	"./mcp/mcpserver", "./mcp/mcptest", "./host/gateway", "./mcp/mcpclient",
-	"./mcp/internal/exchange", "./mcp/internal/limit", "./mcp/internal/peer", "./mcp/internal/replay",
+	"./mcp/internal/exchange", "./mcp/internal/limit", "./mcp/internal/peer", "./mcp/internal/quota", "./mcp/internal/replay",
 	"./mcp/internal/stdio", "./mcp/internal/streamhttp",
 }
 
-// packageSteps test each package once. Where the race detector cannot be built, it counts as
-// one skipped check. make lint does what go test would vet.
-func packageSteps() []step {
-	others, err := packagesExcept(concurrent)
-	if err != nil {
-		return []step{{name: "list packages", command: words("go list ./...")}}
-	}
-	if err := findCompiler(); err != nil {
-		return []step{
-			{name: "race detector", missing: err.Error()},
-			testStep("tests WITHOUT the race detector", words("./...")),
-		}
-	}
-	return []step{
-		testStep("tests without the race detector", others),
-		raceStep("tests under the race detector", concurrent),
-	}
-}
-
-// otherRaceSteps test under the race detector what packageSteps do not.
+// otherRaceSteps test the other packages under the race detector.
 func otherRaceSteps() []step {
 	others, err := packagesExcept(concurrent)
 	if err != nil {
@@ -211,8 +200,8 @@ func testStep(name string, packages []string, flags ...string) step {
 	return step{name: name, command: command, packages: packages, outcome: testJSON}
 }
 
-func raceStep(name string, packages []string) step {
-	s := testStep(name, packages, "-race")
+func raceStep(name string, packages []string, flags ...string) step {
+	s := testStep(name, packages, append(flags, "-race")...)
 	s.env = []string{"CGO_ENABLED=1"}
 	if err := findCompiler(); err != nil {
 		s.missing = err.Error()
@@ -220,10 +209,16 @@ func raceStep(name string, packages []string) step {
 	return s
 }
 
-// noraceStep runs what the race detector leaves out or makes smaller: tests that count
-// allocations, and those whose number of goroutines it cannot hold.
-func noraceStep() step {
-	return testStep("tests without the race detector", words("./mcp/... ./host/..."))
+// processes are the packages whose tests start processes and open sockets, the slowest first.
+var processes = []string{
+	"./host/cli", "./internal/fault", "./mcp/mcptest", "./mcp/store/...", "./mcp/mcpserver", "./mcp/mcpclient", "./host/gateway",
+	"./examples/...", "./compatibility", "./host/audit", "./host/state", "./mcp/mcpauth", "./mcp/internal/spawn", "./mcp/internal/stdio",
+}
+
+// flakyStep runs tests that depend on other processes many times, with one processor and with two, and
+// with more of them at a time than there are processors. What fails only sometimes fails here.
+func flakyStep() step {
+	return raceStep("tests with processes, many times", processes, words("-count=5 -cpu=1,2 -p=6 -timeout=2h")...)
 }
 
 // hostsStep runs the tests of deviating peers behind many processes of a host, alone: these take
@@ -257,6 +252,17 @@ func coverageStep(flag string) step {
 		s.missing = "the page is made on Linux, where every test is built"
 	}
 	return s
+}
+
+// foreignSteps test the project with one client and one server of each foreign SDK in both eras, in
+// their newest versions. peerStep runs the others.
+func foreignSteps() []step {
+	test := testStep("foreign clients and servers", words("."), "-parallel=4",
+		"-run=^(TestForeignClientsUseEveryFeatureOfAServer|TestVersionsOfForeignClientsUseEveryFeatureOfAServer|"+
+			"TestOurClientUsesEveryFeatureOfATypeScriptServer|TestOurClientUsesEveryFeatureOfVersionsOfForeignServers)$/"+
+			"^(2_|1_|stdio_2|http_2|go-sdk_1.8|mcp-go_1.2|TypeScript_SDK_1.20)")
+	test.dir = "interop"
+	return []step{{name: "install the foreign peers", command: words("interop/install")}, test}
 }
 
 // peerStep tests the project against other implementations. interop/run installs them

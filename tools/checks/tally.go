@@ -14,6 +14,7 @@ type tally struct {
 	permitted int           // of the skipped checks, those that may be skipped in .ci/run
 	claims    []string      // of tests that passed; see package internal/claim
 	cpu       time.Duration // user and system time of the commands that ended
+	slow      []string      // lines about steps that took longer than their budgets
 	out       io.Writer
 	problems  []problem
 }
