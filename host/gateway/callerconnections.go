@@ -84,13 +84,13 @@ func (u *upstream) lease(ctx context.Context, c caller, owner mcpserver.Owner, k
 // If the caller has no session, the call may have to be the only one on the connection: a
 // server of the session era does not say in which call it asks or logs, and the requests of
 // one principal may come from several clients. See call.canShare. If all connections are in
-// use, waitForConnection waits up to connectWait.
+// use, waitForConnection waits up to Options.StartTimeout.
 func (u *upstream) waitForConnection(ctx context.Context, c caller, owner mcpserver.Owner, k *call, on *connection) (*connection, error) {
 	conn, freed, err := u.findConnection(c, owner, k, on)
 	if conn != nil || err != nil {
 		return conn, err
 	}
-	timer := time.NewTimer(connectWait)
+	timer := time.NewTimer(u.gateway.options.startTimeout())
 	defer timer.Stop()
 	for conn == nil && err == nil {
 		select {
@@ -218,6 +218,7 @@ func (u *upstream) newCallerConnection(c caller, extra bool) *connection {
 			}
 			return u.connect(ctx, o)
 		},
+		connectWait: u.gateway.options.startTimeout(),
 		idleTimeout: idle,
 		extra:       extra,
 		log:         u.log,

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// connectWait is how long a call waits for a connection that is being made.
-	connectWait = 10 * time.Second
 	// maxRetryWait is the longest pause before the next attempt for which a call waits;
 	// if the pause is longer the call fails at once.
 	maxRetryWait = 3 * time.Second
@@ -95,6 +93,8 @@ type connectionParams struct {
 	// session is that of the caller, or nil if the connection is shared or the caller has none.
 	session *mcpserver.Session
 	connect func(context.Context, *connection) (*mcpclient.Client, error)
+	// connectWait is how long a call waits while the connection is being made.
+	connectWait time.Duration
 	// readLists runs before a connection is ready and whenever the lists may have
 	// changed. It may be nil.
 	readLists func(context.Context, *mcpclient.Client) error

@@ -118,7 +118,7 @@ func (c *connection) waitReady(ctx context.Context) (*mcpclient.Client, error) {
 	if client != nil || err != nil {
 		return client, err
 	}
-	timer := time.NewTimer(connectWait)
+	timer := time.NewTimer(c.connectWait)
 	defer timer.Stop()
 	for client == nil && err == nil {
 		c.wake()
@@ -126,7 +126,7 @@ func (c *connection) waitReady(ctx context.Context) (*mcpclient.Client, error) {
 		case <-moved:
 			client, moved, err = c.tryClient()
 		case <-timer.C:
-			return nil, &notReadyError{host.Starting, fmt.Sprintf("not connected after %v", connectWait)}
+			return nil, &notReadyError{host.Starting, fmt.Sprintf("not connected after %v", c.connectWait)}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -8,7 +8,7 @@ import (
 
 func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "first lists, and calls, that wait until an upstream has started", (*Options)(nil).startTimeout())
-	limits.Limit(t, "a call that waits for a connection", connectWait, maxRetryWait)
+	limits.Limit(t, "a call that waits for a connection", (*Options)(nil).startTimeout(), maxRetryWait)
 	limits.Limit(t, "failures of one connection", maxFailures, suspendedPause)
 	limits.Limit(t, "one page of an upstream's list; all its lists", listTimeout, allListsTimeout)
 	limits.Limit(t, "features of one kind of one upstream", maxListed)

@@ -15,8 +15,9 @@ import (
 // Options of a Gateway. The zero value, like a nil pointer, gives the defaults. The
 // functions are called from several goroutines, and must not call Reload or Close.
 type Options struct {
-	// StartTimeout is how long Start and the first list requests wait for upstreams.
-	// Upstreams that take longer are added when they are ready. Default: 10 seconds.
+	// StartTimeout is how long Start and the first list requests wait for upstreams, and a
+	// call for a connection to its upstream. Upstreams that take longer are added when they
+	// are ready. Default: 10 seconds.
 	StartTimeout time.Duration
 	// Admit is called each time before an upstream is started or connected to. It returns
 	// the upstream with the target, headers and sign-in to use, or an error that wraps

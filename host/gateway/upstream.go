@@ -79,6 +79,7 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 	up.ctx, up.cancel = context.WithCancel(g.ctx)
 	up.shared = newConnection(connectionParams{
 		connect:       up.connectShared,
+		connectWait:   g.options.startTimeout(),
 		readLists:     up.refresh,
 		permanent:     true,
 		lazy:          u.Settings.Lazy,
