@@ -54,8 +54,18 @@ type Listing struct {
 	// Session means that only the caller of the connection sees the definitions, because
 	// the upstream has added them in its session.
 	Session bool
+	// Initial has the names of what the upstream listed first after it had started, by kind.
+	// What it lists besides was added while it ran. A kind without an entry is listed for the
+	// first time.
+	Initial map[DefinitionKind]map[string]bool
 	// Others are the tools of the other upstreams by key.
 	Others map[string][]string
+}
+
+// Added reports whether the upstream has added a definition while it ran.
+func (l *Listing) Added(kind DefinitionKind, name string) bool {
+	initial := l.Initial[kind]
+	return initial != nil && !initial[name]
 }
 
 // Admitted is the part of a listing that clients may see.

@@ -104,7 +104,7 @@ type Settings struct {
 	// Trust says which definitions wait for the user. Empty means the default of the
 	// upstream, see Upstream.Trust.
 	Trust Trust
-	// Dynamic means that definitions which the upstream adds later do not wait unless there
+	// Dynamic means that definitions which the upstream adds while it runs do not wait unless there
 	// are findings.
 	Dynamic bool
 	// AuditArguments are patterns of tools, as in Rules, whose arguments are recorded in the

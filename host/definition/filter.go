@@ -169,7 +169,8 @@ func (f *filtering) since() time.Time {
 }
 
 // accepts reports whether a definition that was not approved may be shown, and whether it is
-// approved thereby.
+// approved thereby. What is added while the upstream runs is not approved: it waits when the
+// upstream lists it after a restart.
 func (f *filtering) accepts(i *item, isKnown, suspicious bool) (remember, ok bool) {
 	inSession := f.audience == sessionAudience
 	switch {
@@ -177,7 +178,7 @@ func (f *filtering) accepts(i *item, isKnown, suspicious bool) (remember, ok boo
 		return !inSession, true
 	case f.hasBaseline() && !inSession && f.isFirst(i.kind):
 		return true, true
-	case f.upstream.Settings.Dynamic && !isKnown && !suspicious && !f.stored.approved.Since.IsZero():
+	case f.upstream.Settings.Dynamic && !isKnown && !suspicious && f.listing.Added(i.kind, i.name) && !f.stored.approved.Since.IsZero():
 		return false, true
 	}
 	return false, false

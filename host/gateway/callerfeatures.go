@@ -309,7 +309,7 @@ func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client
 		for _, reason := range slices.Concat(listed.omitted, listed.leftOut) {
 			u.log.Warn("cannot list features of a caller's connection", "reason", reason)
 		}
-		now, err := u.newCallerFeatures(ctx, listed, u.knownFeatures(c.capabilities), before, host.Listing{Session: true}, conn)
+		now, err := u.newCallerFeatures(ctx, listed, u.knownFeatures(c.capabilities), before, host.Listing{Session: true, Initial: u.initialListsOf(c.capabilities)}, conn)
 		if err != nil {
 			return fmt.Errorf("comparing the definitions with the approved ones: %w", err)
 		}

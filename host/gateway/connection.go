@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -47,6 +48,11 @@ const (
 type connection struct {
 	connectionParams
 	backoff backoff
+
+	sessionsLost atomic.Int64 // how often the client has lost a session
+	// listedAt is sessionsLost when the last read of the lists began, or -1 before the first read
+	// since the server was connected to. Only the goroutine of run uses it.
+	listedAt int64
 
 	wakeSignal    chan struct{} // one token: a lease waits for an idle connection
 	restartSignal chan struct{} // one token: connect now, whatever has failed before
@@ -204,6 +210,7 @@ func (c *connection) nextStart() (host.State, time.Time) {
 // serve makes the client available to leases until the connection is lost, which is an error, or
 // unused, which is no error.
 func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error {
+	c.listedAt = -1
 	if err := c.readInitialLists(ctx, client); err != nil {
 		return err
 	}
@@ -309,11 +316,19 @@ func (c *connection) readInitialLists(ctx context.Context, client *mcpclient.Cli
 // refresh reads the lists.
 func (c *connection) refresh(ctx context.Context, client *mcpclient.Client) (err error) {
 	defer c.notifyRefreshed()
-	if c.readLists != nil {
-		err = c.readLists(ctx, client)
+	if c.readLists == nil {
+		return nil
+	}
+	began := c.sessionsLost.Load()
+	if err = c.readLists(ctx, client); err == nil {
+		c.listedAt = began
 	}
 	return err
 }
+
+// readsInitialLists reports, while readLists runs, whether the lists are the first ones since the
+// server has started, or has lost the session.
+func (c *connection) readsInitialLists() bool { return c.listedAt != c.sessionsLost.Load() }
 
 // beginFeatureRead reads the features of the connection's caller, while serve sees whether the
 // connection is lost. The channel gets when the read began, after it has ended.
@@ -368,6 +383,7 @@ func (c *connection) closeClient(client *mcpclient.Client) {
 // onEvent receives the events of the client.
 func (c *connection) onEvent(_ context.Context, e mcpclient.Event) {
 	if e.Kind == mcpclient.EventLost {
+		c.sessionsLost.Add(1)
 		c.reportLoss(e.Err)
 	}
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// filter sets which definitions of a catalog clients may see. The listing says who sees them.
+// filter sets which definitions of a catalog clients may see. The listing says who sees them, and
+// what the upstream had listed before.
 func (u *upstream) filter(ctx context.Context, c *catalog, l host.Listing) (err error) {
+	c.initial = l.Initial
 	l.Surface, l.Version, l.Unread, l.Others = c.surface(), c.version, c.unread, u.otherTools()
 	c.admitted, err = u.gateway.options.filterDefinitions(ctx, &u.Upstream, l)
 	c.parseTemplates()
@@ -47,7 +49,7 @@ func (u *upstream) refilter() {
 		return
 	}
 	now := *before
-	if err := u.filter(u.ctx, &now, host.Listing{}); err != nil {
+	if err := u.filter(u.ctx, &now, host.Listing{Initial: before.initial}); err != nil {
 		u.log.Error("cannot compare the definitions with the approved ones", "error", err)
 		return
 	}

@@ -39,7 +39,8 @@ type upstream struct {
 	ctx        context.Context
 	cancel     context.CancelFunc
 	work       sync.WaitGroup
-	lastStatus host.Status // that OnStatus got last; only the goroutine of the shared connection uses it
+	lastStatus host.Status  // that OnStatus got last; only the goroutine of the shared connection uses it
+	initial    initialLists // only the goroutine of the shared connection uses it
 
 	mu                sync.Mutex               // guards the fields below
 	callerConnections map[caller][]*connection // the one with the caller's state first; nil where one has ended
@@ -245,7 +246,7 @@ func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error 
 	}
 	cat.read = time.Now()
 	cat.maxAge, cat.ages = u.listTTL.maxAge(u.Target, client)
-	if err := u.filter(ctx, cat, host.Listing{}); err != nil {
+	if err := u.filter(ctx, cat, host.Listing{Initial: u.initial.next(cat, u.shared.readsInitialLists())}); err != nil {
 		return err
 	}
 	u.findImitations(cat, u.otherKeys(u.gateway.list()))

@@ -43,6 +43,7 @@ type catalog struct {
 
 	version string                // of the upstream, as it says
 	unread  []host.DefinitionKind // the lists that could not be read
+	initial initialLists          // of which the upstream had started with, see host.Listing
 	// admitted are the definitions that clients may see. Resources are not among them.
 	admitted host.Admitted
 	// parsed are the admitted templates that can be used, in their order.
