@@ -47,6 +47,19 @@ func secretExpression(minimum func(n int) int, further ...string) *regexp.Regexp
 // token of a service.
 func FindSecrets(text string, n int) []string { return wholeSecret.FindAllString(text, n) }
 
+// userOfURL matches the user of a URL that has no password, such as that of git@.
+var userOfURL = regexp.MustCompile(`://[\w.-]+@`)
+
+// IsSecretValue reports whether a value is probably a secret, by the name that it has or by its form.
+// The name may be empty.
+func IsSecretValue(name, value string) bool {
+	if value == "" {
+		return false
+	}
+	plain := userOfURL.ReplaceAllLiteralString(value, "://")
+	return mayNameSecret(name) || wholeSecret.MatchString(value) || HideSecrets(plain) != plain
+}
+
 // Hidden is the text in the place of a secret that is not shown.
 const Hidden = "[hidden]"
 

@@ -12,7 +12,8 @@ var addEntry = commandInfo{
 	name: "add", operands: "NAME -- COMMAND... | NAME URL", does: "add a server to the configuration",
 	about: `The rest of the file is unchanged. Nothing is started: "up" asks before it
 starts a new program. --env KEY passes on the environment variable KEY instead
-of writing its value into the file.`,
+of writing its value into the file. Below version control a text that looks like
+a secret is refused; ${env:NAME} and ${input:ID} are not.`,
 	example: "add issues https://example.com/mcp --header 'Authorization: Bearer ${ISSUES_TOKEN}'",
 	make:    func() command { return new(addCommand) },
 }
@@ -52,6 +53,9 @@ func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
 	if err := m.checkPolicy(s.Upstream()); err != nil {
 		return err
 	}
+	if err := checkSecretPlace(path, s); err != nil {
+		return err
+	}
 	change, taken, err := config.Add(path, []*config.Server{s})
 	switch {
 	case err != nil:
@@ -64,6 +68,21 @@ func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
 	}
 	m.message("added %s to %s: %s", s.Name, path, clean(s.String()))
 	return nil
+}
+
+// checkSecretPlace returns an error if the file of a path is below version control, where all that
+// it has may be published, and a server would have a secret in it.
+func checkSecretPlace(path string, s *config.Server) error {
+	places := s.LiteralSecrets()
+	if len(places) == 0 {
+		return nil
+	}
+	repository, err := repositoryOfFile(path)
+	if err != nil || repository == "" {
+		return err
+	}
+	return usagef("server %q: %s: found what looks like a secret, which %s would publish, because it is below the repository %s; "+
+		"want ${env:NAME} or ${input:ID} in its place, or --config with a file elsewhere", s.Name, strings.Join(places, ", "), path, repository)
 }
 
 // checkOperands reports operands that are no name with either a URL or a command after --.

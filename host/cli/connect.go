@@ -16,7 +16,8 @@ var connectEntry = commandInfo{
 starts one, so no token is needed in its file. With --url it gets a URL instead,
 for a host on another machine. The rest of the file is unchanged, and a copy of
 the old file is kept beside it. --dry-run shows the change; possible secrets in
-the file are shown as "…".`,
+the file and in the URL are shown as "…". A URL with a secret is refused if the
+file is below version control.`,
 	example: "connect cursor --dry-run",
 	make:    func() command { return new(connectCommand) },
 }
@@ -56,6 +57,9 @@ func (v *connectCommand) run(_ context.Context, m *Main, operands []string) erro
 	if err != nil {
 		return err
 	}
+	if err := v.checkURL(path); err != nil {
+		return err
+	}
 	change, err := client.Connect(path, v.name, endpoint)
 	switch {
 	case err != nil:
@@ -76,6 +80,21 @@ func (v *connectCommand) run(_ context.Context, m *Main, operands []string) erro
 	}
 	m.message("restart %s, which reads the file when it starts", client.Name)
 	return nil
+}
+
+// checkURL returns an error if the file of a path is below version control, where all that it has may
+// be published, and the URL has a secret.
+func (v *connectCommand) checkURL(path string) error {
+	part := config.SecretInURL(v.url)
+	if part == "" {
+		return nil
+	}
+	repository, err := repositoryOfFile(path)
+	if err != nil || repository == "" {
+		return err
+	}
+	return usagef("--url: found what looks like a secret (%s), which %s would publish, because it is below the repository %s; "+
+		"want a URL without it, --file with a file elsewhere, or no --url: \"fondaco stdio\" needs no token", part, path, repository)
 }
 
 // endpoint returns how the client will connect to the host.

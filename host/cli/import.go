@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"os"
@@ -16,7 +17,8 @@ var importEntry = commandInfo{
 adds their servers, or only those of the given names, to the configuration of
 the host. Nothing is started, and the files are not changed. It prints what it
 adds: name, program, command or URL, and the names of variables and headers.
-Secrets are copied, and shown as "…".`,
+Secrets are copied, and shown as "…"; servers with secrets are left out if the
+configuration is below version control.`,
 	example: "import --from cursor --dry-run",
 	make:    func() command { return new(importCommand) },
 }
@@ -48,7 +50,7 @@ func (v *importCommand) run(_ context.Context, m *Main, operands []string) error
 		return err
 	}
 	found = slices.DeleteFunc(found, func(f foundServer) bool {
-		err := m.checkPolicy(f.server.Upstream())
+		err := cmp.Or(m.checkPolicy(f.server.Upstream()), checkSecretPlace(path, f.server))
 		if err != nil {
 			m.message("left out: %s of %s: %s", f.server.Name, f.client, cleanLine(err.Error()))
 		}

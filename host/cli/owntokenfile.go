@@ -41,25 +41,3 @@ func (m *Main) ownTokenFile() (string, error) {
 	m.message("clients need the token that was created in %s", path)
 	return path, nil
 }
-
-// repositoryEntries are what version control systems create in the directory that they
-// manage.
-var repositoryEntries = []string{".git", ".hg", ".svn", ".jj", ".bzr", "CVS", ".fslckout", "_FOSSIL_", ".pijul", "_darcs"}
-
-// repositoryOf returns the directory under version control that a directory is in, or
-// nothing.
-func repositoryOf(dir string) string {
-	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = resolved
-	}
-	for at := dir; ; at = filepath.Dir(at) {
-		for _, name := range repositoryEntries {
-			if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
-				return at
-			}
-		}
-		if at == filepath.Dir(at) {
-			return ""
-		}
-	}
-}

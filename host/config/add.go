@@ -132,7 +132,10 @@ func (c Client) Connect(path, name string, at Endpoint) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	change.after, change.shown = e.content, e.lastWritten
+	change.after = e.content
+	if SecretInURL(at.URL) == "" {
+		change.shown = e.lastWritten
+	}
 	return change, nil
 }
 
