@@ -3,8 +3,8 @@
 // are new or have changed since wait, and clients do not see them.
 //
 // What waits of one server is one change with one digest: the user sees all of it, and
-// approves it as a whole. A change of the server's version keeps the approvals, because
-// they belong to the server and not to its version.
+// approves it as a whole. The approvals belong to the name of the server in its configuration
+// file: another version, or another way to start it, is compared with them.
 package definition
 
 import (

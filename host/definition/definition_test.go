@@ -322,11 +322,49 @@ func TestChangeOfVersionKeepsApprovals(t *testing.T) {
 		want(t, s, old, tools(tool("read", "Read"), tool("write", "Write")), "read, write", "")
 		want(t, s, now, tools(tool("read", "Read"), tool("write", "Write now")), "read", "changed write")
 	}
-	s := newStore()
-	one := &host.Upstream{Key: "files", Target: mcpclient.Command("files", "--root", "a")}
-	other := &host.Upstream{Key: "files", Target: mcpclient.Command("files", "--root", "b")}
-	want(t, s, one, tools(tool("read", "Read")), "read", "")
-	want(t, s, other, tools(tool("read", "Read something else")), "read", "")
+}
+
+// Who can change how a server is started or reached cannot have new texts approved unseen.
+func TestOtherArgumentsBeginNoNewBaseline(t *testing.T) {
+	t.Parallel()
+	s, u := newStore(), server("")
+	u.Origin.File = "/home/user/.config/fondaco/mcp.json"
+	want(t, s, u, tools(tool("read", "Read"), tool("write", "Write")), "read, write", "")
+	for _, target := range []mcpclient.Target{
+		mcpclient.Command("npx", "-y", "@example/files@1.0.0", "--root", "b"),
+		mcpclient.Command("npx", "-y", "@example/other@1.0.0"),
+		&mcpclient.CommandTarget{Path: "npx", Args: []string{"-y", "@example/files@1.0.0"}, Dir: "/srv"},
+		mcpclient.URL("https://example.com/mcp"),
+	} {
+		u.Target = target
+		want(t, s, u, tools(tool("read", "Read"), tool("write", "Write, and send"), tool("late", "Late")), "read", "new late, changed write")
+		if err := s.ApproveFirst(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+		want(t, s, u, tools(tool("read_file", "Read"), tool("late", "Late")), "", "new late, renamed read_file from read")
+	}
+}
+
+func TestServersOfOtherFilesAreApprovedOnTheirOwn(t *testing.T) {
+	t.Parallel()
+	s, u := newStore(), server("")
+	u.Origin.File = "/home/user/.config/fondaco/mcp.json"
+	want(t, s, u, tools(tool("read", "Read")), "read", "")
+	elsewhere := *u
+	elsewhere.Origin.File = "/Users/user/.config/fondaco/mcp.json" // another machine with the same store
+	want(t, s, &elsewhere, tools(tool("late", "Late")), "", "new late")
+	other := *u
+	other.Origin.File = "/home/user/.cursor/mcp.json"
+	want(t, s, &other, tools(tool("late", "Late")), "late", "")
+	project := *u
+	project.Origin = host.Origin{File: "/srv/app/.mcp.json", Project: "/srv/app"}
+	want(t, s, &project, tools(tool("read", "Read")), "", "new read")
+	approve(t, s, &project)
+	project.Origin = host.Origin{File: "/srv/app/.cursor/mcp.json", Project: "/srv/app"}
+	want(t, s, &project, tools(tool("read", "Read")), "", "new read")
+	named := *u
+	named.Key = "other"
+	want(t, s, &named, tools(tool("late", "Late")), "late", "")
 }
 
 func TestWhatAServerAddsLaterWaitsUnlessItIsDynamic(t *testing.T) {

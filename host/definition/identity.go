@@ -3,41 +3,32 @@ package definition
 import (
 	"encoding/json/v2"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// identityOf returns a key for an upstream, which stays the same when the version of its
-// package changes. The name in the key is for people. Servers of different projects, and
-// servers with the same name that are started differently, are different.
+// identityOf returns a key for an upstream: its name in its configuration file. Nothing else counts,
+// so what was approved is compared also after another version, argument, program or URL: who can
+// change those cannot have a first list approved again. The name in the key is for people.
 func identityOf(u *host.Upstream) string {
-	parts := []string{u.Origin.Project, u.Key}
-	program, isProgram := u.Target.(*mcpclient.CommandTarget)
-	switch source := u.Source; {
-	case source != nil && isProgram: // as the file has it: values of references may change
-		var args []string
-		for _, arg := range source.Args {
-			args = append(args, arg.Written)
-		}
-		parts = append(parts, "command", source.Command.Written, program.Dir)
-		parts = append(parts, withoutVersions(source.Command.Written, args)...)
-	case source != nil:
-		parts = append(parts, "url", source.URL.Written)
-	case isProgram:
-		parts = append(parts, "command", program.Path, program.Dir)
-		parts = append(parts, withoutVersions(program.Path, program.Args)...)
-	default:
-		parts = append(parts, "url", u.Target.String())
-	}
-	text, err := json.Marshal(parts)
+	text, err := json.Marshal([]string{u.Origin.Project, placeOf(&u.Origin), u.Key})
 	if err != nil { // a text that is not Unicode
-		text = []byte(strings.Join(parts, "\x00"))
+		text = []byte(strings.Join([]string{u.Origin.Project, u.Origin.File, u.Key}, "\x00"))
 	}
 	return u.Key + "-" + digestOf(text)[:32]
+}
+
+// placeOf returns the path of a configuration file in its project or, for a file of the user, its end,
+// which is the same on the machines that share a store.
+func placeOf(o *host.Origin) string {
+	if place, ok := strings.CutPrefix(o.File, o.Project); ok && o.Project != "" {
+		return filepath.ToSlash(place)
+	}
+	return path.Join(filepath.Base(filepath.Dir(o.File)), filepath.Base(o.File))
 }
 
 // runners are programs that run a package whose version is part of an argument.
