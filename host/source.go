@@ -13,8 +13,10 @@ type Source struct {
 	Command Text            `json:"command,omitzero"`
 	Args    []Text          `json:"args,omitempty"`
 	Env     map[string]Text `json:"env,omitempty"`
-	// EnvFile is the absolute path of the environment file, if there is one.
-	EnvFile string `json:"envFile,omitzero"`
+	// EnvFile is the absolute path of the environment file, if there is one, and EnvFileNames
+	// are the names of the variables that have their values from it, sorted.
+	EnvFile      string   `json:"envFile,omitzero"`
+	EnvFileNames []string `json:"envFileNames,omitempty"`
 	// URL and Headers are those of a remote server. SignIn has the texts that are sent to
 	// its authorization server, by their member of "auth".
 	URL     Text            `json:"url,omitzero"`

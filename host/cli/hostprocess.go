@@ -292,11 +292,24 @@ func (h *hostProcess) admit(ctx context.Context, u *host.Upstream) (*host.Upstre
 	return admitted, nil
 }
 
-// admitApproved is admit without the managed policy. With --yes it approves what it is.
+// admitApproved is admit without the managed policy. The lock file is compared before the user is asked,
+// and again once the files that run are known.
 func (h *hostProcess) admitApproved(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
 	if err := definition.CheckLock(u); err != nil {
 		return nil, err
 	}
+	admitted, err := h.approveAndAdmit(ctx, u)
+	if err == nil {
+		err = definition.CheckLock(admitted)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return admitted, nil
+}
+
+// approveAndAdmit admits an upstream that is approved. With --yes it approves what it is.
+func (h *hostProcess) approveAndAdmit(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
 	admitted, err := h.approvals.Admit(ctx, u)
 	if !errors.Is(err, host.ErrNeedsApproval) || !h.approvesAll(ctx) {
 		return admitted, err

@@ -17,8 +17,9 @@ import (
 
 var lockEntry = commandInfo{
 	name: "lock", does: "write fondaco.lock of a project, or compare with it",
-	about: `The file has the programs, the versions of packages, and digests of what you have
-approved of each server. A team commits it: a host refuses what differs from it.
+	about: `The file has the commands, working directories, variables and headers, the versions
+of packages, and digests of the project's scripts and of what you have approved
+of each server. A team commits it: a host refuses what differs from it.
 It approves nothing. Without --config it is that of the running host. --check --yes
 starts the servers as the file has them, without an approval, and compares what they
 list: for CI, where nothing was approved before and nothing is afterwards.`,
@@ -58,9 +59,21 @@ func (v *lockCommand) run(ctx context.Context, m *Main, operands []string) error
 	if v.check {
 		return v.compare(ctx, m, project)
 	}
-	now, err := v.definitions.Lock(ctx, v.upstreams)
+	return v.write(ctx, m, project)
+}
+
+// write writes the lock file.
+func (v *lockCommand) write(ctx context.Context, m *Main, project string) error {
+	upstreams, err := v.withFiles(ctx, v.upstreams)
+	if err != nil {
+		return codedErrorf(exitUnreachable, "%w", err)
+	}
+	now, err := v.definitions.Lock(ctx, upstreams)
 	if err != nil {
 		return codedErrorf(exitConsent, "%w", err)
+	}
+	if err := v.checkApproved(ctx, m); err != nil {
+		return err
 	}
 	text, err := now.Encode()
 	if err != nil {
@@ -73,6 +86,20 @@ func (v *lockCommand) run(ctx context.Context, m *Main, operands []string) error
 	m.info("%s is written: %d servers", path, len(now.Servers))
 	for i := range v.upstreams {
 		m.warnOfLockedArguments(&v.upstreams[i])
+	}
+	return nil
+}
+
+// checkApproved returns an error if a server is not approved as it is now.
+func (v *lockCommand) checkApproved(ctx context.Context, m *Main) error {
+	for i := range v.upstreams {
+		u := &v.upstreams[i]
+		switch pending, err := v.approvals.Check(ctx, u); {
+		case err != nil:
+			return err
+		case pending != nil:
+			return codedErrorf(exitConsent, "server %q: it is not approved as it is now; %s", u.Key, m.approveCommand(u.Key, v.hostProcess.config))
+		}
 	}
 	return nil
 }
@@ -120,19 +147,24 @@ func (v *lockCommand) compared() string {
 
 // current returns the lock as it is now, and why it is not complete.
 func (v *lockCommand) current(ctx context.Context, m *Main) (now *definition.Lock, incomplete, err error) {
+	upstreams, unknown := v.withFiles(ctx, v.upstreams)
+	if unknown != nil {
+		unknown = codedErrorf(exitUnreachable, "%w", unknown)
+	}
 	if v.yes {
-		return v.listed(ctx, m)
+		now, incomplete, err = v.listed(ctx, m, upstreams)
+		return now, cmp.Or(incomplete, unknown), err
 	}
-	if now, incomplete = v.definitions.Lock(ctx, v.upstreams); incomplete == nil {
-		return now, nil, nil
+	if now, incomplete = v.definitions.Lock(ctx, upstreams); incomplete == nil {
+		return now, unknown, nil
 	}
-	now, err = v.definitions.Listed(ctx, v.upstreams, func(string) bool { return false })
+	now, err = v.definitions.Listed(ctx, upstreams, func(string) bool { return false })
 	return now, codedErrorf(exitConsent, "%w; --check --yes starts the servers and compares what they list", incomplete), err
 }
 
 // listed starts the servers that are as the lock file has them, which is what Admit wants, and
-// returns what they list. Their approvals end with this command.
-func (v *lockCommand) listed(ctx context.Context, m *Main) (now *definition.Lock, incomplete, err error) {
+// returns what they list. Their approvals end with this command. The upstreams have their files.
+func (v *lockCommand) listed(ctx context.Context, m *Main, configured []host.Upstream) (now *definition.Lock, incomplete, err error) {
 	if v.checkYes(); !v.yes {
 		return nil, nil, codedErrorf(exitConsent, "nothing was started")
 	}
@@ -148,14 +180,14 @@ func (v *lockCommand) listed(ctx context.Context, m *Main) (now *definition.Lock
 	statuses := v.gateway.Status()
 	var failed []error
 	for i, s := range statuses {
-		if s.State != host.Ready && definition.CheckLock(&upstreams[i]) == nil { // else the difference says why
+		if s.State != host.Ready && definition.CheckLock(&configured[i]) == nil { // else the difference says why
 			failed = append(failed, fmt.Errorf("server %q: what it lists cannot be compared: %s", s.Key, cleanLine(s.Reason)))
 		}
 	}
 	if len(failed) > 0 {
 		incomplete = codedErrorf(exitUnreachable, "%w", errors.Join(failed...))
 	}
-	now, err = v.definitions.Listed(ctx, v.upstreams, func(key string) bool {
+	now, err = v.definitions.Listed(ctx, configured, func(key string) bool {
 		return slices.ContainsFunc(statuses, func(s host.Status) bool { return s.Key == key && s.State == host.Ready })
 	})
 	return now, incomplete, err

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -93,8 +94,9 @@ func (r *resolver) programSource(e *entry, fromFile map[string]string) *host.Sou
 	for _, a := range e.args {
 		s.Args = append(s.Args, r.written(a))
 	}
+	ofFile := make(map[string]bool)
 	for name, value := range fromFile {
-		s.Env[name] = host.Text{Written: escapeReferences(value)}
+		s.Env[name], ofFile[name] = host.Text{Written: escapeReferences(value)}, true
 	}
 	for _, name := range e.variables {
 		_, isSet := r.env(name)
@@ -102,10 +104,13 @@ func (r *resolver) programSource(e *entry, fromFile map[string]string) *host.Sou
 			continue // the value is that of the file
 		}
 		s.Env[name] = r.written(field{variable: name})
+		delete(ofFile, name)
 	}
 	for _, p := range e.env {
 		s.Env[p.name] = r.written(p.field)
+		delete(ofFile, p.name)
 	}
+	s.EnvFileNames = slices.Sorted(maps.Keys(ofFile))
 	if e.envFile.text != "" {
 		s.EnvFile = r.absolutePath(r.expand(e.envFile, nil))
 	}

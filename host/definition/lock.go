@@ -16,7 +16,6 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/userfile"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // LockFile is the name of the file in the directory of a project that says what its servers
@@ -28,7 +27,7 @@ const LockFile = "fondaco.lock"
 const maxLock = 16 << 20
 
 // lockFormat is the number of the format of lock files.
-const lockFormat = 1
+const lockFormat = 2
 
 // Lock is the content of a lock file.
 type Lock struct {
@@ -38,21 +37,6 @@ type Lock struct {
 	// listed says that the definitions are those that one client gets. A definition with several
 	// forms has only one of them, so Differences accepts any locked form.
 	listed bool
-}
-
-// LockedServer is a server in a lock file.
-type LockedServer struct {
-	// Command is the command with its arguments, as the configuration has them, and URL the
-	// address of a remote server. References are not replaced.
-	Command []string `json:"command,omitempty"`
-	URL     string   `json:"url,omitzero"`
-	// Packages are the packages with versions in the arguments of programs that install
-	// them, such as npx and uvx.
-	Packages []string `json:"packages,omitempty"`
-	// Version is that which the server says of itself. It is not compared.
-	Version string `json:"version,omitzero"`
-	// Definitions are the digests of what the server lists, by kind and name.
-	Definitions map[string][]string `json:"definitions"`
 }
 
 // ReadLock returns the lock file of a project, or nil if there is none.
@@ -86,7 +70,7 @@ func ReadLock(project string) (*Lock, error) {
 		return nil, fmt.Errorf("lock file: %s: %w; fondaco lock writes it anew", name, err)
 	}
 	if l.Format != lockFormat {
-		return nil, fmt.Errorf("lock file: %s: found format %d, want %d", name, l.Format, lockFormat)
+		return nil, fmt.Errorf("lock file: %s: found format %d, want %d; fondaco lock writes it anew", name, l.Format, lockFormat)
 	}
 	return l, nil
 }
@@ -98,7 +82,8 @@ func (l *Lock) Encode() ([]byte, error) {
 }
 
 // CheckLock returns an error that names what differs if the project of an upstream has a lock
-// file, and the upstream is started or reached in another way than that says.
+// file, and the upstream is started or reached in another way than that says. Its files are compared
+// once they are known, which is when it was admitted.
 func CheckLock(u *host.Upstream) error {
 	if u.Origin.Project == "" {
 		return nil
@@ -111,60 +96,10 @@ func CheckLock(u *host.Upstream) error {
 	if !ok {
 		return fmt.Errorf("server %q: it is not in %s; fondaco lock adds it", u.Key, LockFile)
 	}
-	if differ := locked.differences(lockedProgram(u)); len(differ) > 0 {
+	if differ := locked.differences(lockedServer(u)); len(differ) > 0 {
 		return fmt.Errorf("server %q: it differs from %s: %s", u.Key, LockFile, strings.Join(differ, "; "))
 	}
 	return nil
-}
-
-// differences says how the way to start or reach a server differs from the locked one.
-func (l *LockedServer) differences(now LockedServer) (texts []string) {
-	if l.URL != now.URL {
-		texts = append(texts, fmt.Sprintf("the URL is %q, locked is %q", now.URL, l.URL))
-	}
-	if !slices.Equal(l.Packages, now.Packages) {
-		texts = append(texts, fmt.Sprintf("the packages are %q, locked are %q", now.Packages, l.Packages))
-	} else if !slices.Equal(l.Command, now.Command) {
-		texts = append(texts, fmt.Sprintf("the command is %q, locked is %q", now.Command, l.Command))
-	}
-	return texts
-}
-
-// lockedProgram returns how an upstream is started or reached, as a lock file has it.
-func lockedProgram(u *host.Upstream) (l LockedServer) {
-	target, isProgram := u.Target.(*mcpclient.CommandTarget)
-	switch {
-	case isProgram && u.Source != nil:
-		l.Command = []string{portable(u, u.Source.Command.Written)}
-		for _, arg := range u.Source.Args {
-			l.Command = append(l.Command, portable(u, arg.Written))
-		}
-	case isProgram:
-		for _, word := range append([]string{target.Path}, target.Args...) {
-			l.Command = append(l.Command, portable(u, word))
-		}
-	case u.Source != nil:
-		l.URL = u.Source.URL.Written
-	default:
-		l.URL = u.Target.String()
-	}
-	if len(l.Command) > 0 {
-		command, args := l.Command[0], l.Command[1:]
-		if runsImages(programName(command)) { // any argument with a colon looks like an image
-			return l
-		}
-		for i, name := range withoutVersions(command, args) {
-			if name != args[i] {
-				l.Packages = append(l.Packages, args[i])
-			}
-		}
-	}
-	return l
-}
-
-// portable replaces the directory of the project, which is another one on other machines.
-func portable(u *host.Upstream, text string) string {
-	return strings.ReplaceAll(text, u.Origin.Project, "${workspaceFolder}")
 }
 
 // lockOf returns what the lock file of the project says of an upstream, or nil if there is no
@@ -184,8 +119,8 @@ func lockOf(u *host.Upstream) (*LockedServer, error) {
 // has reports whether a definition equals the locked one.
 func (l *LockedServer) has(i *item) bool { return slices.Contains(l.Definitions[i.id()], i.digest) }
 
-// Lock returns the lock of upstreams with the definitions that the user has approved. It fails
-// for an upstream of which something waits, or nothing was approved.
+// Lock returns the lock of upstreams with the definitions that the user has approved. The Files of
+// programs have to be set. It fails for an upstream of which something waits, or nothing was approved.
 func (s *Store) Lock(ctx context.Context, upstreams []host.Upstream) (*Lock, error) {
 	l := &Lock{Format: lockFormat, Servers: make(map[string]LockedServer)}
 	var failed []error
@@ -202,7 +137,7 @@ func (s *Store) Lock(ctx context.Context, upstreams []host.Upstream) (*Lock, err
 			failed = append(failed, fmt.Errorf("server %q: definitions wait for approval", u.Key))
 			continue
 		}
-		locked := lockedProgram(u)
+		locked := lockedServer(u)
 		locked.Version, locked.Definitions = r.approved.Version, make(map[string][]string)
 		for id, a := range r.approved.Approved {
 			if !a.Gone && !slices.Contains(r.waiting.Removed, id) {
@@ -223,7 +158,7 @@ func (s *Store) Listed(ctx context.Context, upstreams []host.Upstream, isStarted
 	l := &Lock{Format: lockFormat, Servers: make(map[string]LockedServer), listed: true}
 	for i := range upstreams {
 		u := &upstreams[i]
-		locked := lockedProgram(u)
+		locked := lockedServer(u)
 		if isStarted(u.Key) {
 			r, err := s.read(ctx, u)
 			if err != nil {
