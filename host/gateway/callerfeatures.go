@@ -109,15 +109,9 @@ func (u *upstream) fillSet(c *callerFeatures, on *connection) {
 		note(c.set.AddResource(r, u.gateway.readResource))
 	}
 	for _, t := range c.found.admitted.Templates {
-		if err := checkTemplate(&t); err != nil {
-			omitted.add(u, "template %q: %v", t.URITemplate, err)
-			continue
-		}
 		u.markTemplate(omitted, &t, imitates)
 		uriTemplate := t.URITemplate
-		if host.IsQualified(uriTemplate) {
-			t.URITemplate = host.QualifiedURI(u.Key, uriTemplate)
-		}
+		t.URITemplate = u.clientTemplate(uriTemplate, u.Key, omitted)
 		note(c.set.AddTemplate(t, u.gateway.readResource, u.templateOptions(uriTemplate, on)...))
 	}
 	for _, text := range omitted[u].all() {

@@ -162,13 +162,9 @@ func mergeCatalogs(inputs []mergeInput, templates map[string]string, offered *of
 			addEntry(merged.resources, entry.definition.URI, entry, omitted, "resource")
 		}
 		for _, t := range cat.admitted.Templates {
-			if err := checkTemplate(&t); err != nil {
-				omitted.add(u, "template %q: %v", t.URITemplate, err)
-				continue
-			}
 			entry := catalogEntry[mcp.ResourceTemplate]{upstream: u, upstreamName: t.URITemplate, definition: t}
 			u.markTemplate(omitted, &entry.definition, imitates)
-			entry.definition.URITemplate = u.clientURI(t.URITemplate, templates[t.URITemplate], "template", omitted)
+			entry.definition.URITemplate = u.clientTemplate(t.URITemplate, templates[t.URITemplate], omitted)
 			addEntry(merged.templates, entry.definition.URITemplate, entry, omitted, "template")
 		}
 		for _, p := range cat.admitted.Prompts {

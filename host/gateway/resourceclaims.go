@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/mcp"
 )
 
 // A claim says which upstream has a URI. The earliest claim on a URI is the valid one.
@@ -129,20 +129,35 @@ func (u *upstream) clientURI(uri, holder, kind string, omitted omissions) string
 // schemes are taken to belong to the server that uses them, such as notes://{title}.
 var sharedSchemes = []string{"file", "ftp", "ftps", "git", "http", "https", "sftp", "ssh", "ws", "wss"}
 
-// checkTemplate returns an error for a template without a literal scheme, or with a shared scheme and
-// without a literal authority. Such a template would match resources of all servers.
-func checkTemplate(t *mcp.ResourceTemplate) error {
-	literal, _, _ := strings.Cut(t.URITemplate, "{")
+// clientTemplate returns the URI template that clients see for that of an upstream. It is a qualified
+// one if the plain one may not answer for URIs, or another upstream, the holder, has it.
+func (u *upstream) clientTemplate(uriTemplate, holder string, omitted omissions) string {
+	if err := checkCompeting(uriTemplate); err != nil {
+		qualified := host.QualifiedURI(u.Key, uriTemplate)
+		omitted.add(u, "template %q: %v; clients see it as %q", uriTemplate, err, qualified)
+		return qualified
+	}
+	return u.clientURI(uriTemplate, holder, "template", omitted)
+}
+
+// checkCompeting returns an error for a URI template without a literal scheme, or with a shared scheme
+// and without a literal authority that is not empty: it would answer for resources of all servers.
+// Such a template answers for qualified URIs of its server alone.
+func checkCompeting(uriTemplate string) error {
+	literal, _, _ := strings.Cut(uriTemplate, "{")
 	scheme, rest, found := strings.Cut(literal, ":")
 	switch {
 	case !found || scheme == "":
-		return fmt.Errorf("the scheme of its URIs is not literal")
+		return errors.New("the scheme of its URIs is not literal")
 	case !slices.Contains(sharedSchemes, strings.ToLower(scheme)):
 		return nil
 	}
 	authority, ok := strings.CutPrefix(rest, "//")
-	if !ok || !strings.Contains(authority, "/") {
+	switch end := strings.Index(authority, "/"); {
+	case !ok || end < 0:
 		return fmt.Errorf("the authority of its %s URIs is not literal", scheme)
+	case end == 0:
+		return fmt.Errorf("its %s URIs have no authority", scheme)
 	}
 	return nil
 }

@@ -231,14 +231,17 @@ func TestOrderOfTheFileDecidesWhileUpstreamsStart(t *testing.T) {
 	}
 }
 
-func TestTemplateWithoutLiteralSchemeAndAuthorityIsRefused(t *testing.T) {
+// A template that could answer for resources of other servers answers under qualified URIs.
+func TestTemplateWithoutLiteralSchemeAndAuthorityNeverCompetes(t *testing.T) {
 	t.Parallel()
-	srv := newServer("a")
-	refused := []string{"{+any}", "{scheme}://x/{y}", "https://{host}/x", "file://{+path}", "HTTPS://{host}", "http{+rest}", "https:{+rest}", "https://a{host}"}
-	for _, template := range append(refused, "https://a.example/{x}", "notes://{title}", "file:///{+path}", "urn:isbn:{n}") {
+	srv, other := newServer("a"), newServer("b")
+	qualified := []string{"{+any}", "{scheme}://x/{y}", "https://{host}/x", "file://{+path}", "HTTPS://{host}", "http{+rest}", "https:{+rest}", "https://a{host}", "file:///{+path}", "file:///home/{+path}", "FILE:///{name}"}
+	plain := []string{"https://a.example/{x}", "file://host/{+path}", "notes://{title}", "urn:isbn:{n}"}
+	for _, template := range slices.Concat(qualified, plain) {
 		srv.AddTemplate(mcp.ResourceTemplate{URITemplate: template, Name: "t"}, saying("a"), mcpserver.UncheckedVariables())
 	}
-	g, c := open(t, nil, upstream("a", srv))
+	other.AddTemplate(mcp.ResourceTemplate{URITemplate: "file:///{+path}", Name: "t"}, saying("b"), mcpserver.UncheckedVariables())
+	g, c := open(t, nil, upstream("a", srv), upstream("b", other))
 	var got []string
 	for template, err := range c.Templates(t.Context()) {
 		if err != nil {
@@ -246,17 +249,24 @@ func TestTemplateWithoutLiteralSchemeAndAuthorityIsRefused(t *testing.T) {
 		}
 		got = append(got, template.URITemplate)
 	}
-	slices.Sort(got)
-	if want := []string{"file:///{+path}", "https://a.example/{x}", "notes://{title}", "urn:isbn:{n}"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	for _, template := range refused {
-		if !slices.ContainsFunc(g.Status()[0].Omitted, func(why string) bool { return strings.Contains(why, "template \""+template+"\"") }) {
+	want := append(slices.Clone(plain), "fondaco://b/file:///{+path}")
+	for _, template := range qualified {
+		want = append(want, "fondaco://a/"+template)
+		if !slices.ContainsFunc(g.Status()[0].Omitted, func(why string) bool { return strings.HasPrefix(why, "template \""+template+"\": ") }) {
 			t.Errorf("got %q, want %s named", g.Status()[0].Omitted, template)
 		}
 	}
-	for _, uri := range []string{"https://bank.example/x", "file://etc/passwd", "data:x"} {
-		wantOwner(t, c, uri, "")
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for uri, want := range map[string]string{
+		"https://bank.example/x": "", "file://etc/passwd": "", "data:x": "", "file:///etc/passwd": "", "file:///home/x": "",
+		"fondaco://a/file:///etc/passwd": "a", "fondaco://b/file:///etc/passwd": "b", "fondaco://a/https://bank.example/x": "a", "fondaco://b/https://bank.example/x": "",
+		"https://a.example/x": "a", "file://host/x": "a", "notes://x": "a", "urn:isbn:1": "a",
+	} {
+		wantOwner(t, c, uri, want)
 	}
 }
 

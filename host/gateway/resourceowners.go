@@ -45,10 +45,10 @@ func (g *Gateway) resourceOwner(ctx context.Context, c caller, uri string) (owne
 	return g.firstMatch(search, c, uri)
 }
 
-// firstMatch returns the first upstream with a template that matches a plain URI.
+// firstMatch returns the first upstream with a template that matches a plain URI and may answer for it.
 func (g *Gateway) firstMatch(search *templateSearch, c caller, uri string) (owner resourceOwner, ok bool) {
 	for _, u := range g.list() {
-		if on, ok := u.matchesTemplate(search, c, uri); ok {
+		if on, ok := u.matchesTemplate(search, c, uri, (*catalog).competingTemplates); ok {
 			return resourceOwner{u, uri, on}, true
 		}
 	}
@@ -100,20 +100,20 @@ func (u *upstream) offersTo(search *templateSearch, c caller, uri string) (on *c
 	if since, on := u.callerClaim(c, uri); since > 0 {
 		return on, true
 	}
-	return u.matchesTemplate(search, c, uri)
+	return u.matchesTemplate(search, c, uri, (*catalog).parsedTemplates)
 }
 
-// matchesTemplate reports whether a template that the caller can use matches a URI.
-func (u *upstream) matchesTemplate(search *templateSearch, c caller, uri string) (on *connection, ok bool) {
-	if search.finds(u.visibleCatalog(), uri) {
+// matchesTemplate reports whether one of some templates that the caller can use matches a URI.
+func (u *upstream) matchesTemplate(search *templateSearch, c caller, uri string, of func(*catalog) []*mcpserver.URITemplate) (on *connection, ok bool) {
+	if search.finds(of(u.visibleCatalog()), uri) {
 		return nil, true
 	}
 	capable, own := u.callerFeatures(c)
-	if search.finds(capable.catalog(), uri) {
+	if search.finds(of(capable.catalog()), uri) {
 		return nil, true
 	}
 	for _, features := range own {
-		if search.finds(features.found, uri) {
+		if search.finds(of(features.found), uri) {
 			return features.on, true
 		}
 	}

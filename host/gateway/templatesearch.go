@@ -6,19 +6,24 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// parseTemplates parses the accepted templates that can be used.
+// parseTemplates parses the admitted templates that can be used.
 func (c *catalog) parseTemplates() {
-	c.parsed = nil
+	c.parsed, c.competing = nil, nil
 	for i := range c.admitted.Templates {
-		t := &c.admitted.Templates[i]
-		if checkTemplate(t) != nil {
+		uriTemplate := c.admitted.Templates[i].URITemplate
+		parsed, err := mcpserver.ParseURITemplate(uriTemplate)
+		if err != nil {
 			continue
 		}
-		if parsed, err := mcpserver.ParseURITemplate(t.URITemplate); err == nil {
-			c.parsed = append(c.parsed, parsed)
+		c.parsed = append(c.parsed, parsed)
+		if checkCompeting(uriTemplate) == nil {
+			c.competing = append(c.competing, parsed)
 		}
 	}
 }
+
+func (c *catalog) parsedTemplates() []*mcpserver.URITemplate    { return c.parsed }
+func (c *catalog) competingTemplates() []*mcpserver.URITemplate { return c.competing }
 
 // templateSearch is the search for templates that match URIs. It ends with the request for which it
 // is, and when its work is used up: upstreams choose the templates and the URIs in results, and can
@@ -35,9 +40,9 @@ func matchWork(t *mcpserver.URITemplate, uri string) int { return (64 + len(uri)
 // ended reports whether the search has ended, so that a template that was not found may exist.
 func (s *templateSearch) ended() bool { return s.left <= 0 || s.ctx.Err() != nil }
 
-// finds reports whether a template of a catalog matches a URI.
-func (s *templateSearch) finds(c *catalog, uri string) bool {
-	for _, t := range c.parsed {
+// finds reports whether one of some templates matches a URI.
+func (s *templateSearch) finds(templates []*mcpserver.URITemplate, uri string) bool {
+	for _, t := range templates {
 		if s.ended() {
 			return false
 		}

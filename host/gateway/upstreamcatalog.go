@@ -46,8 +46,9 @@ type catalog struct {
 	initial initialLists          // of which the upstream had started with, see host.Listing
 	// admitted are the definitions that clients may see. Resources are not among them.
 	admitted host.Admitted
-	// parsed are the admitted templates that can be used, in their order.
-	parsed []*mcpserver.URITemplate
+	// parsed are the admitted templates that can be used, in their order, and competing those
+	// among them that answer for plain URIs, too.
+	parsed, competing []*mcpserver.URITemplate
 }
 
 // surface returns the listed definitions whose texts a model reads.
