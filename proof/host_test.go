@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -241,6 +242,16 @@ func init() {
 	hostileServers["plain"] = func() *mcpserver.Server {
 		s := newServer()
 		s.Tool("greet", "Greet", func(context.Context, struct{}) (string, error) { return "hello", nil })
+		s.Prompt("hail", "Hail", func(context.Context, struct{}) ([]mcp.PromptMessage, error) {
+			return []mcp.PromptMessage{mcpserver.UserMessage("hail")}, nil
+		})
+		s.Resource("plain://one", "one", "text/plain", func(context.Context) ([]byte, error) { return []byte("plain"), nil })
+		s.Template("plain://of/{name}", "named", "text/plain", func(context.Context, struct {
+			Name string `json:"name"`
+		},
+		) ([]byte, error) {
+			return []byte("plain"), nil
+		})
 		return s
 	}
 }

@@ -46,6 +46,7 @@ func (h *runningHost) resident() int {
 // A failure here means that one server, or one client, takes from the others what the host has:
 // their lists, its memory, its connections.
 func TestHostAttacksLimits(t *testing.T) {
+	whole := plainSurfaceAlone(t)
 	for _, attack := range []struct{ server, does string }{
 		{"large texts", "lists 18 tools with texts of 1 MiB"},
 		{"large pages", "lists 60 pages of 8 MiB"},
@@ -74,21 +75,18 @@ func TestHostAttacksLimits(t *testing.T) {
 					t.Fatalf("got %q, %v, want the other server's tool called", got, err)
 				}
 				slowest = max(slowest, time.Since(began))
+				usePlain(t, c)
 				result, err := c.CallTool(t.Context(), "greedy__do", nil)
 				if attack.server == "many links" && (err != nil || len(result.Content) != 100_000) {
 					t.Fatalf("got %.200v, %v, want the links", result, err)
 				}
 			}
-			found, bytes := false, 0
-			for tool, err := range c.Tools(t.Context(), mcpclient.NoCache()) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				found = found || tool.Name == "plain__greet"
-				bytes += len(tool.Description)
+			surface, bytes := plainSurface(t, c)
+			if surface != whole {
+				t.Errorf("got of the other server\n%s\nwant\n%s", surface, whole)
 			}
-			if !found || bytes > 10<<20 {
-				t.Errorf("got %d bytes of tools, with that of the other server: %v; want at most the 8 MiB of one server, and it", bytes, found)
+			if bytes > 10<<20 {
+				t.Errorf("got %d bytes of tools, want at most the 8 MiB of one server", bytes)
 			}
 			for path, size := range filesOf(t, u.home) {
 				if size > 1<<20+4<<10 { // a value of the store, with its seal
@@ -126,8 +124,12 @@ func filesOf(t *testing.T, dir string) map[string]int64 {
 	return sizes
 }
 
+// callsOfOneOwner is how many calls of one owner a server of the session era gets at once in which it
+// may ask, see docs/limits.md.
+const callsOfOneOwner = 16
+
 // differentlyAbleClients makes calls that do not end by one user in clients with all
-// combinations of capabilities, and a call by another user.
+// combinations of capabilities, and calls of the same server by another user.
 func differentlyAbleClients(t *testing.T) {
 	u := newHostUser(t)
 	config := u.write(".config/fondaco/mcp.json", `{"mcpServers": {"plain": `+u.server("plain")+`, "greedy": `+u.server("hanging")+`}}`)
@@ -162,9 +164,19 @@ func differentlyAbleClients(t *testing.T) {
 			calls.Go(func() { _, _ = c.CallTool(ctx, "greedy__do", nil, mcpclient.ManualInput()) })
 		}
 	}
-	time.Sleep(3 * time.Second)
-	if got, err := as("b", 3).Call[string](t.Context(), "plain__greet", nil); err != nil || got != "hello" {
-		t.Errorf("got %q, %v, want another user served", got, err)
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		hanging, err := filepath.Glob(filepath.Join(u.home, hangingFiles))
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("got %d calls that do not end, %v, want %d", len(hanging), err, callsOfOneOwner)
+		}
+		if len(hanging) >= callsOfOneOwner {
+			break
+		}
+	}
+	for able := range 16 { // the same server, by another user
+		if got, err := as("b", able).Call[string](t.Context(), "greedy__greet", nil); err != nil || got != "hello" {
+			t.Errorf("capabilities %04b: got %q, %v, want another user served", able, got, err)
+		}
 	}
 	cancel()
 	calls.Wait()

@@ -5,6 +5,7 @@ package proof
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -66,6 +67,17 @@ func greedyServer(o *mcpserver.Options, do func(context.Context) (mcp.Result, er
 	})
 	return s
 }
+
+// markHanging creates a file for a call that does not end, in the home of the user.
+func markHanging() error {
+	f, err := os.CreateTemp(os.Getenv("HOME"), hangingFiles)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+const hangingFiles = "hanging-*"
 
 func init() {
 	listing := func(method string, page func(int) any) func() *mcpserver.Server {
@@ -146,9 +158,14 @@ func init() {
 		return s
 	}
 	hostileServers["hanging"] = func() *mcpserver.Server {
-		return greedyServer(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}, func(ctx context.Context) (mcp.Result, error) {
+		s := greedyServer(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}, func(ctx context.Context) (mcp.Result, error) {
+			if err := markHanging(); err != nil {
+				return nil, err
+			}
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
+		s.Tool("greet", "Greet", func(context.Context, struct{}) (string, error) { return "hello", nil })
+		return s
 	}
 }
