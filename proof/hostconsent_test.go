@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -61,18 +59,6 @@ type askedUser struct {
 	target   string // exists when the tool has run, with a line for each run
 }
 
-// addDesktop gives the user a desktop, and returns the file to which its notifications are added.
-func (u *hostUser) addDesktop() (notified string) {
-	u.t.Helper()
-	notified = filepath.Join(u.home, "notified")
-	program := u.write("bin/notify-send", "#!/bin/sh\nprintf '%s\\n' \"$@\" >>"+notified+"\n")
-	if err := os.Chmod(program, 0o700); err != nil {
-		u.t.Fatal(err)
-	}
-	u.env = append(u.env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere")
-	return notified
-}
-
 // newAskedUser starts the host. Settings are members of "consent" in the user's own file.
 func newAskedUser(t *testing.T, settings string) *askedUser {
 	t.Helper()
@@ -102,38 +88,12 @@ func (u *askedUser) code(question string) string {
 	return u.codeOf(question, u.notified)
 }
 
-// codeOf waits for the notification of a question and returns its code.
-func (u *hostUser) codeOf(question, notified string) string {
-	u.t.Helper()
-	pattern := regexp.MustCompile(`answer ` + question + ` yes --code (\d{6})`)
-	for deadline := time.Now().Add(replyTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		text, _ := os.ReadFile(notified)
-		if found := pattern.FindStringSubmatch(string(text)); found != nil {
-			return found[1]
-		}
-	}
-	u.t.Fatalf("question %s was not shown", question)
-	return ""
-}
-
 // allow answers a question as the user does who sees the desktop.
 func (u *askedUser) allow(question string, more ...string) {
 	u.hostUser.t.Helper()
 	if out, messages, code := u.run(append([]string{"answer", question, "yes", "--code", u.code(question)}, more...)...); code != 0 {
 		u.hostUser.t.Fatalf("answer: got %d\n%s%s", code, out, messages)
 	}
-}
-
-// control returns a client of the control socket.
-func (u *askedUser) control() *http.Client {
-	u.hostUser.t.Helper()
-	sockets, err := filepath.Glob(filepath.Join(u.home, "run", "fondaco", "*.sock"))
-	if err != nil || len(sockets) != 1 {
-		u.hostUser.t.Fatalf("got %q, %v", sockets, err)
-	}
-	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", sockets[0])
-	}}}
 }
 
 // yes is a client that agrees to everything.
