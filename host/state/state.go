@@ -2,8 +2,9 @@
 // one file for each key.
 //
 // Files are encrypted and authenticated with the user's key, so a record that was edited,
-// damaged or copied from another key is an error and never a different decision. Files and
-// directories that others own or can write to are refused.
+// damaged or copied from another key is an error and never a different decision. An earlier
+// record of the same key is valid, so who can write the files can undo a decision by it. Files
+// and directories that others own or can write to are refused.
 package state
 
 import (

@@ -95,6 +95,28 @@ func TestStoreListsKeysInOrder(t *testing.T) {
 	}
 }
 
+// SECURITY.md says so: a counter would have to be where the same program cannot write.
+func TestEarlierCopyOfAnEntryIsNotTold(t *testing.T) {
+	t.Parallel()
+	s, dir := open(t)
+	must(t, s.Put(t.Context(), "a/1", []byte("yes"), 0))
+	must(t, s.Put(t.Context(), "a/2", []byte("other"), 0))
+	files, err := filepath.Glob(filepath.Join(dir, "a", "*"))
+	must(t, err)
+	earlier := make(map[string][]byte)
+	for _, file := range files {
+		earlier[file], err = os.ReadFile(file)
+		must(t, err)
+	}
+	must(t, s.Put(t.Context(), "a/1", []byte("no"), 0))
+	for file, text := range earlier {
+		must(t, os.WriteFile(file, text, 0o600))
+	}
+	if got, found, err := s.Get(t.Context(), "a/1"); string(got) != "yes" || !found || err != nil {
+		t.Errorf("got %q, %v, %v, want the earlier value", got, found, err)
+	}
+}
+
 func TestExpiredValueIsGone(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
