@@ -3,6 +3,7 @@ package mcptest_test
 import (
 	"context"
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
@@ -19,15 +20,7 @@ import (
 // crowd is the number of clients in TestNoClientReceivesMessagesOfAnother.
 const crowd = 200
 
-// callsEach returns how many calls each client has in flight, with the ids from 1 on.
-// Under the race detector a call costs ten times as much memory and time, so there are
-// fewer: 2,000 calls on each transport instead of 10,000.
-func callsEach() int {
-	if underRace {
-		return 10
-	}
-	return 50
-}
+var callsEach = flag.Int("calls", 10, "calls that each of 200 clients has in flight, with the ids from 1 on; make hostile has 50")
 
 // forAll is long enough for a busy machine.
 const forAll = 5 * time.Minute
@@ -37,7 +30,7 @@ var errLate = fmt.Errorf("not done within %v", forAll)
 // quietServer logs nothing, disconnects no client that a busy machine keeps from reading, and
 // serves all clients of the test at once.
 func quietServer() *mcpserver.Server {
-	const all = crowd * 50
+	const all = crowd * 100
 	return mcpserver.New("crowded", "1", &mcpserver.Options{
 		Logger: slog.New(slog.DiscardHandler),
 		HTTP:   &mcpserver.HTTPOptions{WriteTimeout: forAll},
@@ -70,7 +63,7 @@ func TestNoClientReceivesMessagesOfAnother(t *testing.T) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), forAll, errLate)
 		defer cancel()
-		to := w.serve(t, meetingPlace(crowd*callsEach()))
+		to := w.serve(t, meetingPlace(crowd**callsEach))
 		failed := make(chan error, crowd)
 		for range crowd {
 			go func() { failed <- attend(ctx, t, w, to) }()
@@ -85,7 +78,7 @@ func TestNoClientReceivesMessagesOfAnother(t *testing.T) {
 		if first != nil {
 			t.Fatal(first)
 		}
-		t.Logf("%d clients with %d calls each: %v", crowd, callsEach(), time.Since(began).Round(time.Millisecond))
+		t.Logf("%d clients with %d calls each: %v", crowd, *callsEach, time.Since(began).Round(time.Millisecond))
 	})
 }
 
@@ -125,7 +118,7 @@ func attend(ctx context.Context, t *testing.T, w wire, to way) error {
 		return err
 	}
 	mine := make(account)
-	for id := range callsEach() {
+	for id := range *callsEach {
 		mine[strconv.Itoa(id+1)] = &entry{nonce: rand.Text()}
 	}
 	sent := make(chan error, 1)

@@ -65,7 +65,7 @@ func steps(suite string, d durations) []step {
 	case "fuzz":
 		return fuzzSteps(d)
 	case "hostile":
-		return []step{proofStep("hostile", "-full"), hostStep(), questionsStep()}
+		return []step{proofStep("hostile", "-full"), hostStep(), questionsStep(), isolationStep()}
 	case "replicas":
 		return []step{replicasStep(d), hostReplicasStep()}
 	case "soak":
@@ -384,6 +384,14 @@ func questionsStep() step {
 	return step{
 		name: "100,000 unanswered questions", outcome: testJSON,
 		command: words("go test -json -run ^TestUnansweredQuestionsOfOneOwnerDelayNoOtherOwner$ -count 1 -parallel 1 ./mcp/mcpserver -unanswered 100000"),
+	}
+}
+
+// isolationStep has 10,000 calls of 200 clients in flight over each transport. make test has fewer.
+func isolationStep() step {
+	return step{
+		name: "10,000 calls of 200 clients", outcome: testJSON,
+		command: words("go test -json -run ^TestNoClientReceivesMessagesOfAnother$ -count 1 ./mcp/mcptest -calls 50"),
 	}
 }
 

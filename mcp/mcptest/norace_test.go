@@ -1,5 +1,0 @@
-//go:build !race
-
-package mcptest_test
-
-const underRace = false
