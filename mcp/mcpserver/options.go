@@ -243,7 +243,9 @@ type HTTPOptions struct {
 	// MaxConns limits the open connections of ListenAndServe and ServeListener, and of
 	// ServeSocket, whose connections are never idle. When the limit is reached, a new connection replaces an idle one of the address that has
 	// most: first one that was never used, then the one that has been idle longest. When
-	// none is idle, the new connection is closed, unless another address has more. Idle
+	// none is idle, the new connection is closed, unless another address has more. A connection
+	// none of whose requests has passed to a handler of the server, because they were refused or
+	// are for other handlers, counts as one that was never used, also during a request. Idle
 	// connections are also closed while the process uses 95 percent of its file
 	// descriptors; when none is idle then, new connections wait. Default: 20,000.
 	MaxConns int

@@ -17,6 +17,7 @@ type conn struct {
 	admitted atomic.Bool
 
 	mu       sync.Mutex
+	active   bool        // guarded by mu: a request is being served
 	accepted time.Time   // guarded by mu
 	deadline *time.Timer // guarded by mu: closes a connection that is not admitted; nil while none is due
 }
@@ -32,8 +33,37 @@ func (c *conn) Admit() {
 	if c.admitted.Load() {
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.admitted.Store(true)
-	c.stopDeadline()
+	c.stopDeadlineLocked()
+	if c.active { // HTTP/2 can be idle again: the client may cancel a request that is still being served
+		c.place.SetBusy()
+	}
+}
+
+// begin notes that the connection has a request. Until it is admitted, the connection goes on
+// counting as one that was never used: a stranger does not keep a place by a request that does
+// not end.
+func (c *conn) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopDeadlineLocked()
+	c.active = true
+	if c.admitted.Load() {
+		c.place.SetBusy()
+	} else {
+		c.place.SetIdle(false)
+	}
+}
+
+// end notes that the connection has no request any more.
+func (c *conn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.active = false
+	c.place.SetIdle(c.admitted.Load())
+	c.startDeadlineLocked()
 }
 
 const (
@@ -45,10 +75,8 @@ const (
 	unadmittedIdle = 5 * time.Second
 )
 
-// startDeadline closes the connection some time later, unless it is used or was admitted.
-func (c *conn) startDeadline() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// startDeadlineLocked closes the connection some time later, unless it is used or was admitted.
+func (c *conn) startDeadlineLocked() {
 	if c.admitted.Load() {
 		return
 	}
@@ -61,6 +89,10 @@ func (c *conn) startDeadline() {
 func (c *conn) stopDeadline() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.stopDeadlineLocked()
+}
+
+func (c *conn) stopDeadlineLocked() {
 	if c.deadline != nil {
 		c.deadline.Stop()
 		c.deadline = nil

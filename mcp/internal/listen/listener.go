@@ -20,9 +20,10 @@ const descriptorPoll = 100 * time.Millisecond
 
 // Listener is a net.Listener that bounds the open connections. When there are as many as
 // allowed, a new connection replaces the one that has been idle longest, of the owner that
-// has most (see limit.Pool). If none is idle, the new connection is closed, unless another
-// address has more connections than the address of the new one. One address has at most half of
-// the connections, where addresses distinguish clients.
+// has most (see limit.Pool). A connection of which no request was admitted (see ConnContext)
+// counts as idle also during a request. If none is idle, the new connection is closed, unless
+// another address has more connections than the address of the new one. One address has at most
+// half of the connections, where addresses distinguish clients.
 //
 // While 95 percent of the file descriptors of the process are in use, Accept closes idle
 // connections, and accepts none if there are no idle ones: the process needs the rest for
@@ -145,8 +146,8 @@ func (l *Listener) ownerOf(c net.Conn) limit.Owner {
 }
 
 // ConnContext returns the context for the requests of a connection, by which a server admits it
-// (limit.AdmitConn): a connection that is not admitted counts as one that was never used, and is
-// closed when it has been idle for 30 seconds. It is for the ConnContext of an http.Server.
+// (limit.AdmitConn): a connection that is not admitted counts as one that was never used, also
+// during a request, and is closed when it has been idle for 30 seconds. It is for the ConnContext of an http.Server.
 func (l *Listener) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if bounded := l.conn(c, http.StateNew); bounded != nil {
 		return limit.WithConn(ctx, bounded)
@@ -164,17 +165,13 @@ func (l *Listener) ConnState(c net.Conn, state http.ConnState) {
 		return
 	}
 	switch state {
-	case http.StateNew:
-		bounded.place.SetIdle(false)
-		bounded.startDeadline()
+	case http.StateNew, http.StateIdle:
+		bounded.end()
 	case http.StateActive:
-		bounded.stopDeadline()
-		bounded.place.SetBusy()
-	case http.StateIdle:
-		bounded.place.SetIdle(bounded.admitted.Load())
-		bounded.startDeadline()
+		bounded.begin()
 	case http.StateClosed, http.StateHijacked:
 		bounded.stopDeadline()
+		bounded.place.SetBusy()
 		if _, ok := c.(*tls.Conn); ok {
 			bounded.release()
 		}

@@ -58,8 +58,8 @@ type connFrom struct {
 
 func (c connFrom) RemoteAddr() net.Addr { return c.from }
 
-// httpServer is an http.Server behind a Listener. Its path /wait answers when the request
-// is cancelled.
+// httpServer is an http.Server behind a Listener. Its paths /wait and /stranger answer when the
+// request is cancelled; the request of /wait is admitted.
 type httpServer struct {
 	t        *testing.T
 	listener *Listener
@@ -84,7 +84,11 @@ func serveHTTP(t *testing.T, maxConns int, scarce func() bool) *httpServer {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/admitted", func(_ http.ResponseWriter, r *http.Request) { limit.AdmitConn(r.Context()) })
-	mux.HandleFunc("/wait", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/wait", func(_ http.ResponseWriter, r *http.Request) {
+		limit.AdmitConn(r.Context())
+		<-r.Context().Done()
+	})
+	mux.HandleFunc("/stranger", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	server := &http.Server{Handler: mux, ConnState: s.listener.ConnState, ConnContext: s.listener.ConnContext}
 	ended := make(chan struct{})
 	go func() {
@@ -152,9 +156,14 @@ func get(c net.Conn, path string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// occupy makes a request that is not answered while the connection is open.
-func occupy(c net.Conn) {
-	_, _ = fmt.Fprint(c, "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
+// occupy makes a request that is admitted, and not answered while the connection is open.
+func occupy(c net.Conn) { send(c, "/wait") }
+
+// stall is occupy for a request that is not admitted.
+func stall(c net.Conn) { send(c, "/stranger") }
+
+func send(c net.Conn, path string) {
+	_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
 	synctest.Wait()
 }
 
@@ -237,6 +246,59 @@ func TestConnectionsThatAreNotAdmittedGoFirst(t *testing.T) {
 			t.Error("want the connection kept that was admitted, although it has been idle longest")
 		}
 	})
+}
+
+// A stranger does not keep a place by a request that does not end.
+func TestRequestsThatAreNotAdmittedKeepNoConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serveHTTP(t, 4, nil)
+		good := s.dial("127.0.0.1")
+		occupy(good)
+		oldest, other, newest := s.dial("127.0.0.1"), s.dial("127.0.0.1"), s.dial("127.0.0.1")
+		stall(oldest)
+		stall(other)
+		stall(newest)
+		newcomer := s.dial("127.0.0.1")
+		if isOpen(oldest) || !isOpen(other) || !isOpen(newest) || !isOpen(good) {
+			t.Error("want the connection closed whose request is the oldest that was not admitted, and no other one")
+		}
+		if !admit(newcomer) {
+			t.Error("want the new connection served")
+		}
+	})
+}
+
+func TestScarceDescriptorsCloseConnectionsWithoutAnAdmittedRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var scarce atomic.Bool
+		s := serveHTTP(t, 10, scarce.Load)
+		good, stranger := s.dial("127.0.0.1"), s.dial("127.0.0.1")
+		occupy(good)
+		stall(stranger)
+		scarce.Store(true)
+		s.dial("127.0.0.1") // Accept waits for it already
+		if isOpen(stranger) || !isOpen(good) {
+			t.Error("want the connection closed whose request was not admitted, and the other one kept")
+		}
+	})
+}
+
+// Over HTTP/2 a handler may admit its request after the client has cancelled it.
+func TestConnectionThatIsAdmittedLateIsStillIdle(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	l, accepted := acceptOne(t, theirs)
+	defer accepted.Close()
+	for _, state := range []http.ConnState{http.StateNew, http.StateActive, http.StateIdle} {
+		l.ConnState(accepted, state)
+	}
+	limit.AdmitConn(l.ConnContext(t.Context(), accepted))
+	if !l.pool.EvictIdle() {
+		t.Error("got no connection evicted, want the one without a request")
+	}
 }
 
 func TestIdleConnectionIsClosedUnlessItIsAdmitted(t *testing.T) {
