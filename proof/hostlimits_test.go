@@ -5,6 +5,7 @@ package proof
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -101,7 +102,16 @@ func TestHostAttacksLimits(t *testing.T) {
 	}
 	t.Run("a server lists 8 MiB for each of 40 sessions", func(t *testing.T) { listsOfManySessions(t) })
 	t.Run("a client of sixteen kinds makes calls that do not end", func(t *testing.T) { differentlyAbleClients(t) })
-	t.Run("235 connections that send nothing, of 256 descriptors", func(t *testing.T) { idleStrangers(t) })
+	const unsent = "Content-Length: 1000\r\n\r\n"
+	for does, request := range map[string]string{
+		"send nothing":                            "",
+		"announce a body without a token":         "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + unsent,
+		"announce a body with a bad token":        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bad\r\n" + unsent,
+		"announce a body with the name of a page": "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + unsent,
+		"announce a body for a route of no use":   "POST /nowhere HTTP/1.1\r\nHost: localhost\r\n" + unsent,
+	} {
+		t.Run("240 connections that "+does+", of 256 descriptors", func(t *testing.T) { idleStrangers(t, request) })
+	}
 }
 
 // filesOf returns the sizes of the files below a directory, except sockets.
@@ -237,7 +247,8 @@ func listsOfManySessions(t *testing.T) {
 	t.Attr("verdict", fmt.Sprintf("limits: a server lists 8 MiB for each of %d sessions: %d reads, host %d MiB at most", len(clients), reads.Load(), h.resident()))
 }
 
-func idleStrangers(t *testing.T) {
+// idleStrangers opens connections that send a request, or nothing, and are kept open.
+func idleStrangers(t *testing.T, request string) {
 	u := newHostUser(t)
 	config := u.write(".config/fondaco/mcp.json", `{"mcpServers": {"plain": `+u.server("plain")+`}}`)
 	tokens := u.write("tokens", "bob:"+strings.Repeat("b", 30)+"\n")
@@ -251,12 +262,13 @@ func idleStrangers(t *testing.T) {
 	h.url = "http://" + h.await(`(?m)^LISTEN (\S+)$`)[1] + "/mcp"
 	h.await(`plain +ready`)
 	addr := strings.TrimSuffix(strings.TrimPrefix(h.url, "http://"), "/mcp")
-	for range 235 {
+	for range 240 {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
+		_, _ = io.WriteString(conn, request) // the host may have closed the connection
 	}
 	for range 5 {
 		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(h.url), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{

@@ -131,7 +131,7 @@ func (p *httpTransport) fromProxies(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != readyPath && r.URL.Path != healthPath && !p.mayConnect(r.RemoteAddr) {
-			http.Error(w, "requests have to come through the proxy in front of this server", http.StatusForbidden)
+			refuseHTTP(w, r, "requests have to come through the proxy in front of this server", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

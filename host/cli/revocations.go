@@ -193,7 +193,7 @@ func (r *revocations) protect(h http.Handler, authenticate func(http.Handler) ht
 		}
 		token = strings.TrimSpace(token)
 		if err := r.list.Check(revocation.TokenName(token), mcp.PrincipalAnonymous); err != nil {
-			refuseRevoked(w, err)
+			refuseRevoked(w, request, err)
 			return
 		}
 		ctx := context.WithValue(request.Context(), tokenNameKey{}, revocation.TokenName(token))
@@ -205,7 +205,7 @@ func (r *revocations) protect(h http.Handler, authenticate func(http.Handler) ht
 // is refused here, too.
 func (r *revocations) serveForwarded(w http.ResponseWriter, request *http.Request, by *replica.Identity, h http.Handler) {
 	if by == nil {
-		http.Error(w, "another host has forwarded a request without credentials, which this one requires", http.StatusUnauthorized)
+		refuseHTTP(w, request, "another host has forwarded a request without credentials, which this one requires", http.StatusUnauthorized)
 		return
 	}
 	ctx := mcp.WithIdentity(request.Context(), by.MCP())
@@ -236,7 +236,7 @@ func (r *revocations) serveAuthenticated(w http.ResponseWriter, request *http.Re
 	defer r.remove(running)
 	// After add, so that apply finds the request or the check finds the revocation.
 	if err := r.list.Check(token, identity.Principal); err != nil {
-		refuseRevoked(w, err)
+		refuseRevoked(w, request, err)
 		return
 	}
 	h.ServeHTTP(w, request.WithContext(ctx))
@@ -262,11 +262,11 @@ func (r *revocations) remove(request *revocableRequest) {
 }
 
 // refuseRevoked answers a request whose credentials are revoked or cannot be checked.
-func refuseRevoked(w http.ResponseWriter, err error) {
+func refuseRevoked(w http.ResponseWriter, request *http.Request, err error) {
 	if !errors.Is(err, revocation.ErrRevoked) {
-		http.Error(w, "the host cannot check whether the credentials were revoked", http.StatusServiceUnavailable)
+		refuseHTTP(w, request, "the host cannot check whether the credentials were revoked", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="it was revoked"`)
-	http.Error(w, errRevoked.Error(), http.StatusUnauthorized)
+	refuseHTTP(w, request, errRevoked.Error(), http.StatusUnauthorized)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
@@ -174,6 +175,7 @@ func refuseUnauthenticated(w http.ResponseWriter, r *http.Request, err error) {
 	if p := usercode.Run(func() error { d = refusalOf(r, err); return nil }); p != nil {
 		d = refusalOf(r, p)
 	}
+	streamhttp.LeaveBody(w, r)
 	h := w.Header()
 	switch {
 	case d.status == http.StatusServiceUnavailable:

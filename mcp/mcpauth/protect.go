@@ -143,6 +143,7 @@ func (r *Resource) identity(c credentials, t *Token) *mcp.Identity {
 // refuse answers a refused request. The response has only what its sender may
 // know.
 func (r *Resource) refuse(w http.ResponseWriter, req *http.Request, c credentials, t *Token, d *denial) {
+	streamhttp.LeaveBody(w, req)
 	h := w.Header()
 	if d.status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", retryAfter)

@@ -4,6 +4,8 @@ import (
 	"encoding/json/v2"
 	"net/http"
 	"strings"
+
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
 // wellKnown is the path of the metadata of a protected resource.
@@ -48,6 +50,7 @@ func (r *Resource) serveMetadata(w http.ResponseWriter, req *http.Request) {
 	if !r.hostCheck.Admit(w, req) {
 		return
 	}
+	streamhttp.LeaveBody(w, req)
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	path := strings.TrimSuffix(req.URL.EscapedPath(), "/")

@@ -160,7 +160,7 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handl
 	})
 	bounded.TrustedProxies = o.trustedProxies()
 	server := &http.Server{
-		Handler:           streamhttp.LimitHeaders(h),
+		Handler:           streamhttp.LimitHeaders(streamhttp.LimitUnread(h)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		IdleTimeout:       idleTimeout,

@@ -333,3 +333,26 @@ func TestServeListenerBoundsItsConnections(t *testing.T) {
 		<-stop()
 	})
 }
+
+// What h answers without reading the body would otherwise wait for it without a limit.
+func TestServeListenerDoesNotWaitLongForABodyThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, stop := serveListener(t, sleeper())
+		c, err := p.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetDeadline(time.Now().Add(time.Hour))
+		fmt.Fprint(c, "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+		in := bufio.NewReader(c)
+		response, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, in); err != nil || response.StatusCode != http.StatusNotFound {
+			t.Errorf("got status %d, then %v, want 404 and the connection closed", response.StatusCode, err)
+		}
+		<-stop()
+	})
+}

@@ -26,6 +26,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 	control := http.NewResponseController(w)
 	if r.ContentLength > limit {
 		refused := tooLarge(limit)
+		refused.bodyDone = true
 		refused.head = readHead(control, r)
 		stopReading(control)
 		return nil, refused
@@ -47,6 +48,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 		default:
 			stopReading(control)
 			refused := unreadable(err, limit)
+			refused.bodyDone = true
 			if refused.limit != "" {
 				refused.head = bytes.Clone(buf[:min(len(buf), oversize.MaxPart)])
 			}

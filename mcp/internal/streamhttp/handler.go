@@ -90,7 +90,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.o.setConnectionClose(w.Header())
 	if refused := h.serve(w, r); refused != nil {
 		h.o.report(refused, r)
-		refused.write(w)
+		writeRefusal(w, r, refused)
 	}
 }
 
@@ -139,7 +139,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	if in == nil {
 		return refused
 	}
-	return h.dispatch(w, r, in)
+	return h.dispatch(w, r, in).afterBody()
 }
 
 // readMessage reads one message. It returns nil for a request that it has answered or
@@ -161,7 +161,7 @@ func (h *Handler) readMessage(w http.ResponseWriter, r *http.Request) (*exchange
 		return nil, refused
 	}
 	if jsonrpc.IsBatch(body) {
-		return nil, h.batch(w, r, in, body)
+		return nil, h.batch(w, r, in, body).afterBody()
 	}
 	m, err := jsonrpc.Decode(body, h.limits())
 	if err != nil {

@@ -26,10 +26,8 @@ func checkHeaderCount(h http.Header) *refusal {
 // the others to next.
 func LimitHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if refused := checkHeaderCount(r.Header); refused != nil {
-			refused.write(w)
-			return
+		if writeRefusal(w, r, checkHeaderCount(r.Header)) {
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }

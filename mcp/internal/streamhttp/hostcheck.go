@@ -25,13 +25,13 @@ func (c *HostCheck) Admit(w http.ResponseWriter, r *http.Request) bool {
 	if refused == nil {
 		_, refused = c.gate.hostOf(r, onLoopback(r))
 	}
-	return writeRefusal(w, refused)
+	return writeRefusal(w, r, refused)
 }
 
 // Admit checks header fields, host and origin as ServeHTTP does, for a handler in front that needs the
 // outcome. It reports whether the request may pass, and answers it if not.
 func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) bool {
-	return writeRefusal(w, h.gate.admit(w, r))
+	return writeRefusal(w, r, h.gate.admit(w, r))
 }
 
 // AdmitConn is Admit for a handler that answers the request in place of ServeHTTP: it also admits the
@@ -51,13 +51,5 @@ func (h *Handler) OwnerOf(r *http.Request, by *mcp.Identity) limit.Owner {
 
 // Admit does what Handler.Admit does.
 func (e *SSEHandler) Admit(w http.ResponseWriter, r *http.Request) bool {
-	return writeRefusal(w, e.gate.admit(w, r))
-}
-
-// writeRefusal answers a refused request. It reports whether it was not refused.
-func writeRefusal(w http.ResponseWriter, refused *refusal) bool {
-	if refused != nil {
-		refused.write(w)
-	}
-	return refused == nil
+	return writeRefusal(w, r, e.gate.admit(w, r))
 }

@@ -73,7 +73,7 @@ func (e *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.o.setConnectionClose(w.Header())
 	if refused := e.serve(w, r); refused != nil {
 		e.o.report(refused, r)
-		refused.write(w)
+		writeRefusal(w, r, refused)
 	}
 }
 
@@ -167,7 +167,7 @@ func (e *SSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	case c == nil && refused != nil:
 		return refused
 	case c == nil:
-		return e.posts.forward(w, r, by, body)
+		return e.posts.forward(w, r, by, body).afterBody()
 	}
 	message := posted{msg: body, by: by}
 	if refused != nil {
@@ -180,7 +180,7 @@ func (e *SSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	case taken:
 		w.WriteHeader(http.StatusAccepted)
 	case r.Context().Err() == nil:
-		return noConnection
+		return noConnection.afterBody()
 	}
 	return nil
 }

@@ -30,4 +30,5 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "record of an open stream or question of a shared session, after the process that renews it has ended", recordLife)
 	claim.Limit(t, "replicas, one after the other, whose parts of the stream of a durable call are read to resume it", maxContinued)
 	claim.Limit(t, "time until a JSON response", jsonTimeout)
+	claim.Limit(t, "rest of a body that nobody reads, because its request was refused or has another route", lingerTimeout)
 }

@@ -33,16 +33,15 @@ func (e *Readiness) Asked() bool { return e.asked.Load() }
 // other servers.
 func (e *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.o.abortOnPanic(r)
-	if refused := checkHeaderCount(r.Header); refused != nil {
-		refused.write(w)
+	if !writeRefusal(w, r, checkHeaderCount(r.Header)) {
 		return
 	}
 	if host, ok := parseAuthority(r.Host); !ok || !host.isAddress() && !e.gate.isServerName(host) {
-		refuse(http.StatusForbidden, "host %q: not a name of this server", clip(r.Host)).write(w)
+		writeRefusal(w, r, refuse(http.StatusForbidden, "host %q: not a name of this server", clip(r.Host)))
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		notAllowed(r, "GET, HEAD").write(w)
+		writeRefusal(w, r, notAllowed(r, "GET, HEAD"))
 		return
 	}
 	e.asked.Store(true)

@@ -21,6 +21,8 @@ type refusal struct {
 	page   bool      // a person reads it in a browser
 	limit  mcp.Limit // that was reached, if one was
 	head   []byte    // the first bytes of a body that is too long, if they were read
+	// bodyDone is set if the body was read, or reading it has failed.
+	bodyDone bool
 }
 
 // refuse returns a refusal with a reason that says what would be right. The reason must
@@ -46,6 +48,29 @@ func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
+// afterBody returns the refusal for a request whose body was read. It may be called for nil.
+func (f *refusal) afterBody() *refusal {
+	if f == nil {
+		return nil
+	}
+	done := *f
+	done.bodyDone = true
+	return &done
+}
+
+// writeRefusal answers a refused request. It reports whether it was not refused.
+func writeRefusal(w http.ResponseWriter, r *http.Request, refused *refusal) bool {
+	if refused == nil {
+		return true
+	}
+	if !refused.bodyDone {
+		LeaveBody(w, r)
+	}
+	refused.write(w)
+	return false
+}
+
+// write writes the response. Unless the body is done, LeaveBody is to be called before.
 func (f *refusal) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set(httpheader.ContentTypeOptions, "nosniff")
