@@ -4,9 +4,12 @@ package cli_test
 
 import (
 	"context"
+	"crypto/elliptic"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -169,6 +172,73 @@ func TestRevokedTokenIsRefusedByLaterHosts(t *testing.T) {
 		t.Fatalf("got %d, %s", code, p.stderr.String())
 	}
 	within(t, "the host refuses the token", func() bool { return statusOf(t, url, next) == http.StatusUnauthorized })
+}
+
+// respelled returns the same JSON Web Token with other bits that its signature does not use, and
+// with the other signature that ECDSA has for each: its s is n-s.
+func respelled(t *testing.T, token string) map[string]string {
+	t.Helper()
+	signed, text := token[:strings.LastIndex(token, ".")+1], token[strings.LastIndex(token, ".")+1:]
+	signature, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(big.Int).SetBytes(signature[32:])
+	s.Sub(elliptic.P256().Params().N, s).FillBytes(signature[32:])
+	return map[string]string{
+		"unused bits":       token[:len(token)-1] + string(token[len(token)-1]+1),
+		"another signature": signed + base64.RawURLEncoding.EncodeToString(signature),
+	}
+}
+
+func TestRevokedJSONWebTokenIsRefusedInEverySpelling(t *testing.T) {
+	t.Parallel()
+	auth := newAuthority(t)
+	url, _, home := guarded(t, `{"mcpServers": {}}`, "--auth", auth.URL)
+	base := strings.TrimSuffix(url, "/mcp")
+	leaked, kept := auth.mint("ada", base, ""), auth.mint("ada", base, "")
+	if got := statusOf(t, url, respelled(t, leaked)["another signature"]); got != http.StatusOK {
+		t.Fatalf("got status %d before the token is revoked, want 200", got)
+	}
+	if err := os.WriteFile(filepath.Join(home, "leaked"), []byte(leaked+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if output, code := command(t, home, "revoke @leaked"); code != 0 || !strings.Contains(output, "running hosts (1)") {
+		t.Fatalf("got %s, %d", output, code)
+	}
+	for what, token := range respelled(t, leaked) {
+		if got := statusOf(t, url, token); got != http.StatusUnauthorized {
+			t.Errorf("%s: got status %d, want 401", what, got)
+		}
+	}
+	if got := statusOf(t, url, kept); got != http.StatusOK {
+		t.Errorf("got status %d with another token of the same principal, want 200", got)
+	}
+}
+
+// The host does not wait for a body to refuse what was revoked.
+func TestRefusalOfARevokedTokenEndsTheConnection(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	if output, code := command(t, home, "revoke "+canaryA); code != 0 {
+		t.Fatalf("got %s, %d", output, code)
+	}
+	_, url := startProtected(t, home)
+	for body, want := range map[string]bool{"": false, "{}": true} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+canaryA)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusUnauthorized || response.Close != want {
+			t.Errorf("body %q: got status %d, closes: %v, want 401, %v", body, response.StatusCode, response.Close, want)
+		}
+	}
 }
 
 func TestDamagedListOfRevocationsAcceptsNobody(t *testing.T) {

@@ -22,8 +22,7 @@ import (
 const Section = "revoked"
 
 const (
-	keyPrefix   = Section + "/"
-	tokenPrefix = "sha256:" // of the names of tokens
+	keyPrefix = Section + "/"
 	// maxName limits a name in bytes, maxRevoked their number.
 	maxName    = 512
 	maxRevoked = 10_000
@@ -52,18 +51,6 @@ type List struct {
 // Open returns the list in a store. Nothing is read yet.
 func Open(store mcp.Store) *List {
 	return &List{store: store, err: errors.New("it was not read yet")}
-}
-
-// TokenName returns the name of a token in the list, which is its digest.
-func TokenName(token string) string {
-	digest := sha256.Sum256([]byte(token))
-	return tokenPrefix + hex.EncodeToString(digest[:])
-}
-
-// IsTokenName reports whether a name in the list is that of a token.
-func IsTokenName(name string) bool {
-	digest, ok := strings.CutPrefix(name, tokenPrefix)
-	return ok && len(digest) == hex.EncodedLen(sha256.Size)
 }
 
 // Add revokes a name, or revokes it again. A list that is full takes no further name.

@@ -2,7 +2,6 @@ package mcpauth
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json/v2"
 	"errors"
 	"slices"
@@ -88,7 +87,7 @@ func claimedIssuer(token string) string {
 	if len(parts) != 3 {
 		return ""
 	}
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	payload, err := jwt.Decode(parts[1])
 	if err != nil {
 		return ""
 	}

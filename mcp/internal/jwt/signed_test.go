@@ -6,6 +6,8 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp/internal/jwt"
@@ -58,6 +60,33 @@ func TestSignatureIsVerifiedByItsKeyOnly(t *testing.T) {
 		}
 		if _, embedded := signed.HeaderKey(); embedded {
 			t.Error("got a key in the header, want none")
+		}
+	}
+}
+
+// Whoever knows a token by its text, such as a list of revoked ones, would not know the others.
+func TestATokenHasOneSpelling(t *testing.T) {
+	t.Parallel()
+	key := newECDSA(t)
+	var compact string
+	for id := "k"; ; id += "k" { // until the last characters of all parts have unused bits
+		compact = sign(t, key, jwt.SignerOptions{Type: "JWT", KeyID: id})
+		if header, _, _ := strings.Cut(compact, "."); len(header)%4 != 0 {
+			break
+		}
+	}
+	if _, err := jwt.Parse(compact, jwt.AllAlgorithms()); err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(compact, ".")
+	for i, part := range parts {
+		last := part[len(part)-1]
+		for _, other := range []string{part[:len(part)-1] + string(last+1), part + "=", part + "\n", part[:4] + "\r\n" + part[4:]} {
+			changed := slices.Clone(parts)
+			changed[i] = other
+			if _, err := jwt.Parse(strings.Join(changed, "."), jwt.AllAlgorithms()); err == nil {
+				t.Errorf("part %d: %q is parsed as %q is, want an error", i, other, part)
+			}
 		}
 	}
 }
