@@ -53,11 +53,15 @@ type content struct {
 
 // New returns the handler of the page of a host that is reached at base, such as
 // http://127.0.0.1:7332. It refuses requests with another Host header, because of DNS
-// rebinding.
+// rebinding, and of pages of other origins.
 func New(base string, h Source) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !host.IsLoopbackHost(r.Host) && "http://"+r.Host != base {
 			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
+			return
+		}
+		if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
+			http.Error(w, "this is not for web pages of other origins", http.StatusForbidden)
 			return
 		}
 		header := w.Header()
