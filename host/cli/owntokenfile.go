@@ -41,3 +41,19 @@ func (m *Main) ownTokenFile() (string, error) {
 	m.message("clients need the token that was created in %s", path)
 	return path, nil
 }
+
+// tokenFlag returns the flag with which a command uses the first token of a file of tokens. It is
+// empty if there is no file, or the file has digests alone.
+func tokenFlag(path string) string {
+	if path == "" {
+		return ""
+	}
+	path, err := filepath.Abs(path)
+	if err == nil {
+		_, err = tokenOf("@" + path)
+	}
+	if err != nil {
+		return ""
+	}
+	return "--token " + quote("@"+path)
+}

@@ -85,6 +85,42 @@ func TestProtectRequiresATokenThatItCreates(t *testing.T) {
 	}
 }
 
+// The commands that the host prints work where its control socket is not found, too.
+func TestCommandsThatAProtectedHostPrintsWork(t *testing.T) {
+	t.Parallel()
+	home, elsewhere := t.TempDir(), t.TempDir()
+	_, words, _ := upIn(t, home, "--protect")
+	words.await(t, `(Ctrl-C stops it)`)
+	commands := regexp.MustCompile(`(?m)^  fondaco (.*)$`).FindAllStringSubmatch(words.String(), -1)
+	if len(commands) < 3 {
+		t.Fatalf("got %s, want three commands", words.String())
+	}
+	for _, command := range commands {
+		args := splitWords(strings.ReplaceAll(command[1], "'", ""))
+		want := 0
+		if args[0] == "watch" {
+			args, want = append(args, "--timeout", "1s"), 8 // it watches until then
+		}
+		_, stderr, code := (session{env: []string{"HOME=" + elsewhere}}).run(t.Context(), args...)
+		if code != want {
+			t.Errorf("%s: got %d, %s, want %d", command[1], code, stderr, want)
+		}
+	}
+}
+
+func TestHostWithDigestsOfTokensPrintsCommandsForItsUser(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte("ada:sha256:"+strings.Repeat("0", 64)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, words, _ := upIn(t, t.TempDir(), "--auth-tokens", path)
+	words.await(t, `(Ctrl-C stops it)`)
+	if strings.Contains(words.String(), "--token") {
+		t.Errorf("got %s, want no flag for a token that is not known", words.String())
+	}
+}
+
 func TestUpSaysOnceThatTheMachineCanUseTheHost(t *testing.T) {
 	t.Parallel()
 	_, words, _ := upIn(t, t.TempDir())

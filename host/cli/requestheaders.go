@@ -97,12 +97,26 @@ func tokenOf(value string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		value = strings.TrimSpace(text)
+		value = tokenIn(text)
 	}
 	if !bearerToken.MatchString(value) {
 		return "", fmt.Errorf("found no bearer token, want letters, digits and -._~+/ alone, or @FILE")
 	}
 	return value, nil
+}
+
+// tokenIn returns the token in a file: all of its text or, in a file of lines NAME:TOKEN, the first
+// token that is not a digest.
+func tokenIn(text string) string {
+	text = strings.TrimSpace(text)
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		_, token, ok := strings.Cut(line, ":")
+		if ok && !strings.HasPrefix(line, "#") && !strings.HasPrefix(token, "sha256:") {
+			return token
+		}
+	}
+	return text
 }
 
 // maxSecret limits a file of a token or of headers, in bytes.

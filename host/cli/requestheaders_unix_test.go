@@ -43,6 +43,10 @@ func TestEveryCommandSendsTheTokenAndTheHeadersOfItsFlags(t *testing.T) {
 	if err := os.WriteFile(file, []byte(canaryA+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("# NAME:TOKEN\n\nrobot:sha256:"+strings.Repeat("0", 64)+"\nada:"+canaryA+"\r\nbob:"+canaryB+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	more := filepath.Join(t.TempDir(), "headers")
 	if err := os.WriteFile(more, []byte("# of the proxy\nX-Team: blue\nX-Role: reader\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -52,7 +56,7 @@ func TestEveryCommandSendsTheTokenAndTheHeadersOfItsFlags(t *testing.T) {
 			flags []string
 			env   string
 		}{
-			"flag": {flags: []string{"--token", canaryA}}, "file": {flags: []string{"--token", "@" + file}}, "variable": {env: canaryA}, "file of the variable": {env: "@" + file},
+			"flag": {flags: []string{"--token", canaryA}}, "file": {flags: []string{"--token", "@" + file}}, "file of tokens": {flags: []string{"--token", "@" + tokens}}, "variable": {env: canaryA}, "file of the variable": {env: "@" + file},
 			"header": {flags: []string{"--header", "Authorization: Bearer " + canaryA}},
 		} {
 			if name != "file" && command != "tools" {

@@ -19,6 +19,7 @@ type summary struct {
 	base          string
 	config        string // the file that --config names
 	tokens        string // the file of tokens that clients need; empty for none
+	tokenFlag     string // gives a token of that file to the commands of the summary; empty for none
 	demonstration bool
 
 	mu        sync.Mutex
@@ -142,6 +143,9 @@ func (s *summary) command(name string) string {
 	command := s.to.program() + " " + name
 	if url := s.base + "/mcp"; url != defaultURL {
 		command += " --url " + url
+	}
+	if s.tokenFlag != "" {
+		command += " " + s.tokenFlag
 	}
 	return command
 }

@@ -85,7 +85,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	}
 	s.config = v.config
 	if v.auth.issuer == "" { // else clients find the authorization server
-		s.tokens = v.auth.tokens
+		s.tokens, s.tokenFlag = v.auth.tokens, tokenFlag(v.auth.tokens)
 	}
 	if s.demonstration = v.path == ""; !s.demonstration {
 		v.questions.approvals = newApprovalQuestions(&v.hostProcess)
