@@ -221,7 +221,8 @@ func tokenNameFrom(ctx context.Context) string {
 	return name
 }
 
-// serveAuthenticated serves a request unless its principal is revoked, and until it is.
+// serveAuthenticated serves a request unless its principal is revoked, and until it is. A request
+// that a revocation ends before its response has started is refused as later ones are.
 func (r *revocations) serveAuthenticated(w http.ResponseWriter, request *http.Request, h http.Handler) {
 	identity := mcp.IdentityFrom(request.Context())
 	if identity == nil {
@@ -239,7 +240,11 @@ func (r *revocations) serveAuthenticated(w http.ResponseWriter, request *http.Re
 		refuseRevoked(w, request, err)
 		return
 	}
-	h.ServeHTTP(w, request.WithContext(ctx))
+	response := &startedWriter{ResponseWriter: w}
+	h.ServeHTTP(response, request.WithContext(ctx))
+	if context.Cause(ctx) == errRevoked && !response.started {
+		refuseRevoked(w, request, revocation.ErrRevoked)
+	}
 }
 
 func (r *revocations) add(request *revocableRequest) {

@@ -89,6 +89,21 @@ func checkEnded(t *testing.T, held <-chan error, what string) {
 	}
 }
 
+// checkRefused is checkEnded for a call whose client has credentials: unless the response has started,
+// which it does within five seconds, the client learns that they are not accepted any more.
+func checkRefused(t *testing.T, held <-chan error, what string) {
+	t.Helper()
+	select {
+	case err := <-held:
+		refused, _ := errors.AsType[*mcpclient.HTTPError](err)
+		if err == nil || strings.Contains(err.Error(), "HTTP 200") || refused != nil && refused.Status != http.StatusUnauthorized {
+			t.Errorf("%s: got %v, want 401", what, err)
+		}
+	case <-time.After(maxWait):
+		t.Errorf("%s: the call goes on, want it ended", what)
+	}
+}
+
 func TestRevokeEndsAllOfAPrincipal(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -120,7 +135,7 @@ func TestRevokeEndsAllOfAPrincipal(t *testing.T) {
 	for _, name := range []string{"ada session", "ada stateless"} {
 		within(t, name+": the process has ended", func() bool { return !runs(pids[name]) })
 		for _, call := range held[name] {
-			checkEnded(t, call, name)
+			checkRefused(t, call, name)
 		}
 	}
 	if got := statusOf(t, url, canaryA); got != http.StatusUnauthorized {
