@@ -54,6 +54,9 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 		c.script(in, name, args)
 	}
 	c.configurations(name)
+	if nodeManagers[name] {
+		c.localPackages(args, depth)
+	}
 	if note := downloads(name, args); note != "" {
 		c.note("%s", note)
 		c.downloaded(name, args)
@@ -62,7 +65,7 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 
 // workingDirectoryFlags are the flags of wrappers and package managers whose value is the
 // directory in which they run a program.
-var workingDirectoryFlags = []string{"--directory", "--cwd", "--prefix", "--project", "--chdir", "--dir", "--cd", "-C"}
+var workingDirectoryFlags = []string{"--directory", "--cwd", "--prefix", "--project", "--chdir", "--dir", "--cd", "--workspace", "-C"}
 
 // maxBases limits the working directories of one command.
 const maxBases = 16
@@ -126,28 +129,6 @@ func (c *codeFinder) assigned(arg string) {
 	default:
 		c.textOfVariable(name, value)
 	}
-}
-
-// configurations adds the files of the working directory with which a program decides what it
-// runs, or from where it gets that.
-func (c *codeFinder) configurations(name string) {
-	for _, base := range c.bases {
-		for _, file := range configurationFiles[name] {
-			if at := filepath.Join(base, file); c.isRegular(at) {
-				c.add(RoleScript, at)
-			}
-		}
-	}
-}
-
-// configurationFiles are the files in the working directory of a program that decide which code
-// it runs, or where it downloads that.
-var configurationFiles = map[string][]string{
-	"npm": {"package.json", ".npmrc"}, "npx": {".npmrc"}, "pnpm": {"package.json", ".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml"}, "pnpx": {".npmrc", ".pnpmfile.cjs"},
-	"yarn": {"package.json", ".yarnrc", ".yarnrc.yml", ".npmrc"}, "bun": {"package.json", "bunfig.toml", ".npmrc"}, "bunx": {"bunfig.toml", ".npmrc"},
-	"uv": {"uv.toml", "pyproject.toml", "uv.lock"}, "uvx": {"uv.toml", "pyproject.toml"}, "poetry": {"pyproject.toml"}, "pdm": {"pyproject.toml"}, "hatch": {"pyproject.toml", "hatch.toml"},
-	"pipenv": {"Pipfile"}, "bundle": {"Gemfile"}, "mise": {"mise.toml", ".mise.toml"}, "direnv": {".envrc"}, "deno": {"deno.json", "deno.jsonc"},
-	"tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile"}, "cargo": {"Cargo.toml", ".cargo/config.toml"},
 }
 
 // file adds the files that an argument names, as code or as data.

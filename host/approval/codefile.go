@@ -76,3 +76,18 @@ func (c *codeFinder) start(path string, n int64) []byte {
 	}
 	return firstBytes(path, n)
 }
+
+// names returns the names in a directory, as many as files can be looked at.
+func (c *codeFinder) names(dir string) []string {
+	if !c.isDir(dir) {
+		return nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(maxLookups)
+	slices.Sort(names)
+	return names
+}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// downloaded regards what a program runs that was downloaded: the script of an interpreter,
-// and a package that is there already.
+// downloaded regards what a program runs in place of what it would download: scripts, also of
+// an interpreter that is downloaded.
 func (c *codeFinder) downloaded(name string, args []string) {
 	if slices.Contains(containerPrograms, name) {
 		return
@@ -18,17 +18,27 @@ func (c *codeFinder) downloaded(name string, args []string) {
 		if in, ok := interpreterNamed(programName(pkg)); ok {
 			c.script(in, arg, args[i+1:])
 		}
-		if strings.HasPrefix(arg, "-") || !filepath.IsLocal(pkg) || pkg == "." || configurationFiles[name] == nil {
-			continue
+		if name == "pipx" {
+			c.pipxPrograms(pkg)
 		}
-		for _, base := range c.bases {
-			for dir := base; ; dir = filepath.Dir(dir) {
-				if at := filepath.Join(dir, "node_modules", filepath.FromSlash(pkg)); c.isDir(at) {
-					c.note("the package in %s, which is run instead of one that is downloaded", at)
-				}
-				if dir == filepath.Dir(dir) {
-					break
-				}
+	}
+}
+
+// pipxPrograms adds what pipx runs for the name of a package if it is in the working
+// directory: a script of that name, or a program of a package in __pypackages__.
+func (c *codeFinder) pipxPrograms(name string) {
+	if !filepath.IsLocal(name) {
+		return
+	}
+	for _, base := range c.bases {
+		if script := filepath.Join(base, name); c.isRegular(script) {
+			c.add(RoleScript, script)
+		}
+		packages := filepath.Join(base, "__pypackages__")
+		for _, version := range c.names(packages) {
+			if program := filepath.Join(packages, version, "lib", "bin", name); c.isRegular(program) {
+				c.add(RoleScript, program)
+				c.note("the modules in %s, which pipx runs instead of a package that it downloads", packages)
 			}
 		}
 	}

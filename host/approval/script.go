@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"encoding/json/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,10 +85,7 @@ func (c *codeFinder) scriptFile(in interpreter, at string) string {
 
 // mainFiles returns the files that interpreters run for a directory.
 func (c *codeFinder) mainFiles(dir string) (files []string) {
-	var manifest struct {
-		Main string `json:"main"`
-	}
-	if json.Unmarshal(c.start(filepath.Join(dir, "package.json"), 1<<20), &manifest) == nil && manifest.Main != "" {
+	if manifest, ok := c.manifest(dir); ok && manifest.Main != "" {
 		main := filepath.Join(dir, filepath.FromSlash(manifest.Main))
 		files = append(files, main, main+".js", filepath.Join(main, "index.js"))
 	}
