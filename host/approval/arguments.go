@@ -32,6 +32,9 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	}
 	name := programName(program)
 	c.directories(args)
+	if configurationFiles[name] != nil || name == "node" {
+		c.filesOfFlags(args)
+	}
 	if inner, ok := wrapped(name, args); ok && depth < maxDepth {
 		for _, arg := range args[:len(args)-min(len(inner), len(args))] {
 			c.file(arg)
@@ -229,4 +232,5 @@ func loadsFiles(name string) bool {
 // loadingVariables are the beginnings of the names of such variables, in small letters.
 var loadingVariables = []string{
 	"node_", "python", "ruby", "perl5", "java_", "_java_", "jdk_", "bash_env", "ld_", "dyld_", "npm_config_", "deno_", "bun_", "lua_", "phprc", "ts_node_", "openssl_conf",
+	"uv_", "pip_", "pipx_", "poetry_", "pipenv_", "yarn_", "bundle_", "cargo_", "docker_", "compose_",
 }

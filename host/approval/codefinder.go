@@ -17,6 +17,8 @@ type codeFinder struct {
 	path   string            // PATH
 	env    map[string]string // of the program
 	devDir string            // whose scripts are not digested; empty for none
+	// home is the home directory of the user, and project that of the project. Both may be empty.
+	home, project string
 
 	// checkLocal returns an error for a path on another machine that a project names.
 	checkLocal func(path string) error

@@ -3,28 +3,123 @@ package approval
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// configurations adds the files of the working directory with which a program decides what it
-// runs, or from where it gets that.
+// configurations adds the files with which a program decides what it runs, or from where it
+// gets that: those of the working directory and of all directories above it, although most
+// programs read only the nearest one.
 func (c *codeFinder) configurations(name string) {
-	for _, base := range c.bases {
+	for _, dir := range slices.Concat(c.searched(), c.homes()) {
 		for _, file := range configurationFiles[name] {
-			if at := filepath.Join(base, file); c.isRegular(at) {
+			if c.isUsersOwn(dir, file) {
+				continue
+			}
+			if at := filepath.Join(dir, filepath.FromSlash(file)); c.isRegular(at) {
 				c.add(RoleScript, at)
+				c.namedBy(at)
 			}
 		}
 	}
 }
 
-// configurationFiles are the files in the working directory of a program that decide which code
-// it runs, or where it downloads that.
+// namingFiles are configuration files that name code which is loaded, such as the release of
+// Yarn, modules that bun loads first, the shell of npm, or what a recipe runs.
+var namingFiles = []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml", ".envrc", "GNUmakefile", "makefile", "Makefile"}
+
+// namedBy adds the code that one of namingFiles names.
+func (c *codeFinder) namedBy(file string) {
+	if !slices.Contains(namingFiles, filepath.Base(file)) {
+		return
+	}
+	text := string(c.start(file, 64<<10))
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) }) {
+		if at := absolute(word, filepath.Dir(file)); c.isRegular(at) && isCode(at) {
+			c.add(RoleScript, at)
+		}
+	}
+}
+
+// nodeSettings and the like are files that several programs read.
+var (
+	nodeSettings   = []string{".npmrc"}
+	pnpmSettings   = []string{".npmrc", ".pnpmfile.cjs", ".pnpmfile.mjs", "pnpm-workspace.yaml"}
+	bunSettings    = []string{".npmrc", "bunfig.toml", ".bunfig.toml", ".env", ".env.local", ".env.development", ".env.development.local", ".env.production", ".env.production.local"}
+	uvSettings     = []string{"uv.toml", "uv/uv.toml", ".config/uv/uv.toml", "pyproject.toml", ".python-version", ".python-versions"}
+	pipSettings    = []string{"pip/pip.conf", ".config/pip/pip.conf", ".pip/pip.conf"}
+	dotnetSettings = []string{"nuget.config", "NuGet.config", "NuGet.Config", "global.json", "Directory.Build.props", "Directory.Build.targets"}
+	miseSettings   = []string{
+		"mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml", ".mise/config.toml", ".config/mise.toml", ".config/mise/config.toml", ".tool-versions",
+	}
+)
+
+// configurationFiles are the files beside or above a program that decide which code it runs, or
+// where it downloads that.
 var configurationFiles = map[string][]string{
-	"npm": {"package.json", ".npmrc"}, "npx": {".npmrc"}, "pnpm": {"package.json", ".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml"}, "pnpx": {".npmrc", ".pnpmfile.cjs"},
-	"yarn": {"package.json", ".yarnrc", ".yarnrc.yml", ".npmrc"}, "bun": {"package.json", "bunfig.toml", ".npmrc"}, "bunx": {"bunfig.toml", ".npmrc"},
-	"uv": {"uv.toml", "pyproject.toml", "uv.lock"}, "uvx": {"uv.toml", "pyproject.toml"}, "poetry": {"pyproject.toml"}, "pdm": {"pyproject.toml"}, "hatch": {"pyproject.toml", "hatch.toml"},
-	"pipenv": {"Pipfile"}, "bundle": {"Gemfile"}, "mise": {"mise.toml", ".mise.toml"}, "direnv": {".envrc"}, "deno": {"deno.json", "deno.jsonc"},
-	"tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile"}, "cargo": {"Cargo.toml", ".cargo/config.toml"},
+	"npm": append([]string{"package.json"}, nodeSettings...), "npx": nodeSettings, "pnpm": append([]string{"package.json"}, pnpmSettings...), "pnpx": pnpmSettings,
+	"yarn": {"package.json", ".yarnrc", ".yarnrc.yml", ".npmrc", ".pnp.cjs", ".pnp.loader.mjs"}, "bun": append([]string{"package.json"}, bunSettings...), "bunx": bunSettings,
+	"uv": append([]string{"uv.lock"}, uvSettings...), "uvx": uvSettings, "pipx": pipSettings, "poetry": {"pyproject.toml", "poetry.toml", "poetry.lock"},
+	"pdm": {"pyproject.toml", "pdm.toml", ".pdm.toml", ".pdm-python", "pdm.lock"}, "hatch": {"pyproject.toml", "hatch.toml"}, "pipenv": {"Pipfile", "Pipfile.lock", ".env"},
+	"bundle": {"Gemfile", "Gemfile.lock", "gems.rb", "gems.locked", ".bundle/config"}, "mise": miseSettings, "rtx": miseSettings, "asdf": {".tool-versions"},
+	"volta": {"package.json"}, "fnm": {".node-version", ".nvmrc"}, "pyenv": {".python-version"}, "rbenv": {".ruby-version"}, "direnv": {".envrc", ".env"}, "dotenv": {".env"},
+	"deno": {"deno.json", "deno.jsonc", "deno.lock", "package.json", ".npmrc"}, "tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile"},
+	"cargo": {"Cargo.toml", "Cargo.lock", ".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml"}, "go": {"go.mod", "go.work"},
+	"dotnet": dotnetSettings, "dnx": dotnetSettings, "nix": {"flake.nix", "flake.lock"},
+}
+
+// usersOwn are files in the home directory that programs write when the user signs in or
+// chooses a version. They are the user's own and no project's, and to cover their content
+// would ask after each login: who can change them can also change what the shell of the user
+// runs.
+var usersOwn = []string{".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", ".cargo/config", ".cargo/config.toml", ".bundle/config", ".pip/pip.conf", ".tool-versions"}
+
+// isUsersOwn reports whether a file in a directory is one of usersOwn in the home directory of
+// the user, unless that is the project.
+func (c *codeFinder) isUsersOwn(dir, file string) bool {
+	if c.home == "" || c.project == c.home || dir != c.home && dir != followed(c.home) {
+		return false
+	}
+	return strings.HasPrefix(file, ".config/") || slices.Contains(usersOwn, file)
+}
+
+// homes returns the directories in which a program looks for the settings of the user because
+// a variable says so.
+func (c *codeFinder) homes() (dirs []string) {
+	for _, name := range []string{"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA"} {
+		value := c.env[name]
+		if value == "" {
+			continue
+		}
+		for _, base := range c.bases {
+			if at := absolute(value, base); at != c.home && !slices.Contains(dirs, at) {
+				c.note("the settings of programs in %s, because of %s", at, name)
+				dirs = append(dirs, at)
+			}
+		}
+	}
+	return dirs
+}
+
+// decidingFlags are flags of runners and package managers whose value is a file that decides
+// what they run or install.
+var decidingFlags = []string{
+	"--userconfig", "--globalconfig", "--config-file", "--use-yarnrc", "--pnpmfile", "--global-pnpmfile", "--env-file", "--env-file-if-exists",
+	"--with-requirements", "--requirements", "--constraints", "--overrides", "--build-constraints", "--import-map",
+}
+
+// filesOfFlags adds the files that decidingFlags name.
+func (c *codeFinder) filesOfFlags(args []string) {
+	for i, arg := range args {
+		value := argumentOf(arg, args, i, decidingFlags...)
+		if value == "" {
+			continue
+		}
+		for _, base := range c.bases {
+			if at := absolute(value, base); c.isRegular(at) {
+				c.add(RoleScript, at)
+			}
+		}
+	}
 }
 
 // searched returns the working directories and all directories above them, also those above

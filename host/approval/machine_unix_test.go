@@ -48,6 +48,7 @@ func (m *machine) open() {
 		Key:         func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		OnCarryOver: func(_ *host.Upstream, changes []string) { m.carried = append(m.carried, changes) },
 	})
+	m.a.SetHome(m.path("home"))
 	m.a.SetAdminOnly(func(path string) bool { return strings.HasPrefix(path, m.path("usr")+"/") })
 }
 

@@ -27,6 +27,7 @@ func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte
 	}
 	f := &codeFinder{
 		dir: t.Dir, bases: []string{t.Dir}, path: searchPath(t.Env), env: t.Env, files: newStartedFiles(),
+		home: s.home, project: u.Origin.Project,
 		checkLocal: func(path string) error { return s.checkLocal(path, u.Origin.Project) },
 	}
 	if !f.mayLookAt(t.Dir) {

@@ -3,7 +3,6 @@ package approval
 import (
 	"encoding/json/v2"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -93,8 +92,7 @@ func (c *codeFinder) withoutShims(root, name string) string {
 func (c *codeFinder) behindInstallShim(root, shim, name string) string {
 	wanted := c.wordsOfFileAbove(c.dir, ".tool-versions")
 	if wanted == "" {
-		home, _ := os.UserHomeDir()
-		wanted = c.wordsOfFile(filepath.Join(home, ".tool-versions"))
+		wanted = c.wordsOfFile(filepath.Join(c.home, ".tool-versions"))
 	}
 	for _, line := range strings.Split(string(c.start(shim, 64<<10)), "\n") {
 		words := strings.Fields(line)

@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"encoding/json/v2"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -29,6 +30,7 @@ const Section = "approvals"
 type Store struct {
 	store     mcp.Store
 	opts      Options
+	home      string // of the user; empty if there is none
 	adminOnly func(path string) bool
 	// checkLocal returns an error for a path on another machine that a project names.
 	checkLocal func(path, project string) error
@@ -45,7 +47,8 @@ type Options struct {
 
 // New returns the approvals in a store, which has to keep others from changing them.
 func New(store mcp.Store, o Options) *Store {
-	return &Store{store: store, opts: o, adminOnly: isAdminOnly, checkLocal: userfile.CheckLocal}
+	home, _ := os.UserHomeDir()
+	return &Store{store: store, opts: o, home: home, adminOnly: isAdminOnly, checkLocal: userfile.CheckLocal}
 }
 
 func (s *Store) key(ctx context.Context) ([]byte, error) {
