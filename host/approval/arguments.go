@@ -41,6 +41,7 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 			c.assigned(arg)
 		}
 		c.inner(inner[0], inner[1:], depth+1)
+		c.commandsAmong(name, args, depth) // the first word may be the value of a flag
 		c.configurations(name)
 		if slices.Contains(installers, name) {
 			c.note("the packages that %s installs before", name)
@@ -50,19 +51,26 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 		}
 		return
 	}
-	for _, arg := range args {
-		c.file(arg)
+	if !slices.Contains(containerPrograms, name) {
+		c.commandsAmong(name, args, depth)
+	}
+	for i := 0; i < len(args) && c.err == nil; i++ {
+		c.file(args[i])
 	}
 	if in, ok := interpreterNamed(name); ok {
 		c.script(in, name, args)
 	}
 	c.configurations(name)
-	if nodeManagers[name] {
+	switch {
+	case nodeManagers[name]:
 		c.localPackages(args, depth)
+	case name == "pipx":
+		for _, arg := range args {
+			c.pipxPrograms(withoutVersion(arg))
+		}
 	}
 	if note := downloads(name, args); note != "" {
 		c.note("%s", note)
-		c.downloaded(name, args)
 	}
 }
 

@@ -24,6 +24,9 @@ type codeFinder struct {
 	checkLocal func(path string) error
 
 	lookups    int // files that were searched for
+	commands   map[foundCommand]bool
+	code       map[string][][]string // code for a shell with its commands
+	guesses    int                   // above 0 while words are regarded that may be no command
 	files      *startedFiles
 	data       []string
 	notCovered []string
@@ -113,7 +116,9 @@ func (c *codeFinder) inner(name string, args []string, depth int) {
 		}
 	}
 	if len(programs) == 0 {
-		c.note("the program %s, which is not there", name)
+		if c.guesses == 0 {
+			c.note("the program %s, which is not there", name)
+		}
 		c.arguments(name, args, depth)
 		return
 	}

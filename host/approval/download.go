@@ -7,23 +7,6 @@ import (
 	"strings"
 )
 
-// downloaded regards what a program runs in place of what it would download: scripts, also of
-// an interpreter that is downloaded.
-func (c *codeFinder) downloaded(name string, args []string) {
-	if slices.Contains(containerPrograms, name) {
-		return
-	}
-	for i, arg := range args {
-		pkg := withoutVersion(arg)
-		if in, ok := interpreterNamed(programName(pkg)); ok {
-			c.script(in, arg, args[i+1:])
-		}
-		if name == "pipx" {
-			c.pipxPrograms(pkg)
-		}
-	}
-}
-
 // pipxPrograms adds what pipx runs for the name of a package if it is in the working
 // directory: a script of that name, or a program of a package in __pypackages__.
 func (c *codeFinder) pipxPrograms(name string) {

@@ -254,7 +254,7 @@ func TestFilesThatRunAreFound(t *testing.T) {
 		{[]string{"node", "--import", "file://" + m.path("proj/setup.js"), "pkg"}, "program /usr/bin/node, script /proj/setup.js, script /proj/pkg/lib/main.js"},
 		{[]string{"node", "-r./setup.js", "plain"}, "program /usr/bin/node, script /proj/setup.js, script /proj/plain"},
 		{[]string{"deno", "run", "-A", "server.ts"}, "program /usr/bin/deno, script /proj/server.ts"},
-		{[]string{"sh", "-c", "cd . && exec python3 ./server.py"}, "program /usr/bin/sh, script /proj/server.py"},
+		{[]string{"sh", "-c", "cd . && exec python3 ./server.py"}, "program /usr/bin/sh, interpreter /usr/bin/python3, script /proj/server.py"},
 		{[]string{"env", "A=b", "python3", "server.py"}, "program /usr/bin/env, interpreter /usr/bin/python3, script /proj/server.py"},
 		{[]string{"env", "-S", "node server.js"}, "program /usr/bin/env, interpreter /usr/bin/node, script /proj/server.js"},
 		{[]string{"./bin/start", "data.csv"}, "program /proj/bin/start, interpreter /usr/bin/env, interpreter /usr/bin/node; data /proj/data.csv"},

@@ -11,11 +11,16 @@ func (c *codeFinder) script(in interpreter, name string, args []string) {
 	found := false
 	for i, arg := range args {
 		switch {
+		case c.err != nil:
+			return
 		case slices.Contains(in.code, arg):
 			c.note("the programs and modules that the code after %s runs", arg)
 			return
 		case arg == in.module && in.module != "" && i+1 < len(args):
 			c.module(args[i+1])
+			if slices.Contains(runningModules, args[i+1]) {
+				c.script(in, name, args[i+2:])
+			}
 			return
 		case strings.HasPrefix(arg, "-"):
 			if value := valueInWord(name, arg); value != "" {
@@ -33,12 +38,18 @@ func (c *codeFinder) script(in interpreter, name string, args []string) {
 			}
 		}
 	}
-	if !found {
+	switch {
+	case !found && c.guesses > 0:
+		return
+	case !found:
 		c.note("what %s runs, because its arguments name no file that is there", name)
 		return
 	}
 	c.note("modules that the script imports")
 }
+
+// runningModules are modules of Python that run the script among their arguments.
+var runningModules = []string{"pdb", "debugpy", "runpy", "trace", "profile", "cProfile", "coverage", "viztracer", "memory_profiler", "scalene"}
 
 // valueInWord returns the value of a flag in the same word: --require=FILE or -rFILE. The
 // properties of Java programs are no such flags.
