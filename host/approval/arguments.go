@@ -51,7 +51,9 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 		}
 		return
 	}
-	if !slices.Contains(containerPrograms, name) {
+	if slices.Contains(containerPrograms, name) {
+		c.containers(name, args)
+	} else {
 		c.commandsAmong(name, args, depth)
 	}
 	for i := 0; i < len(args) && c.err == nil; i++ {

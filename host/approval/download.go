@@ -61,7 +61,12 @@ func downloads(name string, args []string) string {
 		}
 	case "go", "cargo", "make", "gradle", "mvn", "dotnet", "swift", "nix":
 		return sprintEscaped("what %s compiles or runs: %s", name, strings.Join(args, " "))
+	case "docker-compose", "podman-compose":
+		return "the images that Compose runs, and the directories that they get"
 	case "docker", "podman", "nerdctl":
+		if isCompose(name, args) {
+			return "the images that Compose runs, and the directories that they get"
+		}
 		if i := slices.IndexFunc(args, imageWithDigest.MatchString); i >= 0 { // it may be the value of a flag
 			return sprintEscaped("the image, if it is another one than %s", args[i])
 		}
@@ -75,9 +80,6 @@ func downloads(name string, args []string) string {
 	}
 	return ""
 }
-
-// containerPrograms run programs that do not see the working directory.
-var containerPrograms = []string{"docker", "podman", "nerdctl"}
 
 var imageWithDigest = regexp.MustCompile(`^[a-z0-9][^=\s]*@sha256:[0-9a-f]{64}$`)
 

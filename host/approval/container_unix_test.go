@@ -1,0 +1,115 @@
+//go:build unix
+
+package approval_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+const composeFile = `
+services:
+  server:
+    image: example/server
+    env_file: [settings, {path: "\x6dore"}]
+    extends: {file: base.yaml, service: server}
+    volumes:
+      - ./data.db:/data.db
+      - ./files:/files
+      - {type: bind, source: ./other, target: /other}
+    build: {context: ./image, dockerfile: Recipe}
+  second:
+    build: ./second
+    env_file: ${FILE}
+secrets:
+  key: {file: ./secret.txt}
+`
+
+// Files of Compose choose the image, its command, and what of the machine it can read.
+func TestFilesOfComposeNeedApproval(t *testing.T) {
+	t.Parallel()
+	docker := []string{"docker", "compose", "run", "--rm", "server"}
+	for name, test := range map[string]struct {
+		words   []string
+		env     map[string]string
+		changed string
+	}{
+		"file of the working directory":       {words: docker, changed: "proj/compose.yaml"},
+		"file above the working directory":    {words: docker, changed: "docker-compose.yml"},
+		"override that appears":               {words: docker, changed: "proj/compose.override.yaml"},
+		"variables":                           {words: docker, changed: "proj/.env"},
+		"file among the arguments":            {words: []string{"docker", "compose", "-f", "plain", "up"}, changed: "proj/plain"},
+		"file that such a file names":         {words: []string{"docker", "compose", "-f", "plain", "up"}, changed: "proj/plainfile"},
+		"file of the old program":             {words: []string{"docker-compose", "--file=plain", "up"}, changed: "proj/plain"},
+		"file of podman":                      {words: []string{"podman", "compose", "up"}, changed: "proj/compose.yaml"},
+		"file in a variable":                  {words: docker, env: map[string]string{"COMPOSE_FILE": "compose.yaml:plain"}, changed: "proj/plainfile"},
+		"file behind another program":         {words: append([]string{"env", "A=b"}, docker...), changed: "proj/compose.yaml"},
+		"environment file":                    {words: docker, changed: "proj/settings"},
+		"environment file with escapes":       {words: docker, changed: "proj/more"},
+		"file that is extended":               {words: docker, changed: "proj/base.yaml"},
+		"environment file of an extended one": {words: docker, changed: "proj/baseenv"},
+		"secret":                              {words: docker, changed: "proj/secret.txt"},
+		"recipe of an image":                  {words: docker, changed: "proj/image/Recipe"},
+		"recipe with the usual name":          {words: docker, changed: "proj/second/Dockerfile"},
+		"environment file of a container":     {words: []string{"docker", "run", "--env-file", "settings", "image"}, changed: "proj/settings"},
+		"directory of Compose":                {words: []string{"docker", "compose", "--project-directory", "sub", "up"}, changed: "proj/sub/compose.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			for _, program := range []string{"docker-compose", "podman"} {
+				m.write("usr/bin/"+program, "\x7fELF "+program)
+			}
+			m.write("proj/compose.yaml", composeFile)
+			m.write("proj/plain", "services: {server: {env_file: plainfile}}")
+			m.write("proj/base.yaml", "services: {server: {env_file: baseenv}}")
+			for _, file := range []string{"settings", "more", "secret.txt", "image/Recipe", "second/Dockerfile", "plainfile", "baseenv", "sub/data"} {
+				m.write("proj/"+file, "x")
+			}
+			u := m.server("proj", "x", test.words[0], test.words[1:]...)
+			for variable, value := range test.env {
+				u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+			}
+			m.approve(u)
+			m.mustNotAsk(u)
+			m.write(test.changed, "services: {}")
+			m.mustAsk(u, "/"+test.changed)
+		})
+	}
+}
+
+func TestDirectoriesOfContainersAreNamedAsNotCovered(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("proj/compose.yaml", composeFile)
+	for _, file := range []string{"files/x", "other/x", "image/x", "second/x", "data.db"} {
+		m.write("proj/"+file, "x")
+	}
+	for want, words := range map[string][]string{
+		"the files in " + m.path("proj/files") + ", which a container gets":  {"docker", "run", "-v", "./files:/x", "image"},
+		"the files in " + m.path("proj/other") + ", which a container gets":  {"docker", "run", "--mount", "type=bind,source=./other,target=/x", "image"},
+		"the files in " + m.path("proj/second") + ", which a container gets": {"docker", "run", "-v./second:/x", "image"},
+		"the files in " + m.path("proj") + ", which a container gets":        {"docker", "run", "--volume=" + m.path("proj") + ":/x:ro", "image"},
+		"the files in " + m.path("proj/image") + ", of which an image is":    {"docker", "compose", "up"},
+		"the images that Compose runs, and the directories":                  {"docker", "compose", "run", "server"},
+		"the file or directory that ${FILE} in " + m.path("proj") + " names": {"docker", "compose", "up", "second"},
+	} {
+		got := m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered
+		if !strings.Contains(strings.Join(got, "\n"), want) {
+			t.Errorf("%q: got %q, want %q", words, got, want)
+		}
+	}
+	compose := m.server("proj", "x", "docker", "compose", "up")
+	p := m.approve(compose)
+	for _, dir := range []string{"files", "other"} {
+		if got := fmt.Sprint(p.Subject.Program.NotCovered); !strings.Contains(got, m.path("proj/"+dir)+", which a container gets") {
+			t.Errorf("got %s, want %s", got, dir)
+		}
+	}
+	m.write("proj/data.db", "another row")
+	m.write("proj/files/x", "another file")
+	m.mustNotAsk(compose)
+}
