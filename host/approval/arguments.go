@@ -35,20 +35,11 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	if configurationFiles[name] != nil || name == "node" {
 		c.filesOfFlags(args)
 	}
+	if environmentRunners[name] {
+		c.virtualEnvironments(name, args)
+	}
 	if inner, ok := wrapped(name, args); ok && depth < maxDepth {
-		for _, arg := range args[:len(args)-min(len(inner), len(args))] {
-			c.file(arg)
-			c.assigned(arg)
-		}
-		c.inner(inner[0], inner[1:], depth+1)
-		c.commandsAmong(name, args, depth) // the first word may be the value of a flag
-		c.configurations(name)
-		if slices.Contains(installers, name) {
-			c.note("the packages that %s installs before", name)
-		}
-		if note := downloads(name, args); note != "" { // such as "uv tool run PACKAGE"
-			c.note("%s", note)
-		}
+		c.wrappedCommand(name, args, inner, depth)
 		return
 	}
 	if slices.Contains(containerPrograms, name) {
@@ -72,6 +63,23 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 		}
 	}
 	if note := downloads(name, args); note != "" {
+		c.note("%s", note)
+	}
+}
+
+// wrappedCommand finds the files of a command that a wrapper starts.
+func (c *codeFinder) wrappedCommand(name string, args, inner []string, depth int) {
+	for _, arg := range args[:len(args)-min(len(inner), len(args))] {
+		c.file(arg)
+		c.assigned(arg)
+	}
+	c.inner(inner[0], inner[1:], depth+1)
+	c.commandsAmong(name, args, depth) // the first word may be the value of a flag
+	c.configurations(name)
+	if slices.Contains(installers, name) {
+		c.note("the packages that %s installs before", name)
+	}
+	if note := downloads(name, args); note != "" { // such as "uv tool run PACKAGE"
 		c.note("%s", note)
 	}
 }

@@ -165,6 +165,7 @@ func (c *codeFinder) run(role Role, file string, depth int) {
 	if c.err != nil {
 		return
 	}
+	c.environmentOf(file)
 	if real := c.behindShim(file); real != "" {
 		c.run(RoleInterpreter, real, depth+1)
 	}
