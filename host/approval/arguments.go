@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -33,7 +32,7 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	name := programName(program)
 	c.directories(args)
 	if configurationFiles[name] != nil || name == "node" {
-		c.filesOfFlags(args)
+		c.filesOfFlags(name, args)
 	}
 	if environmentRunners[name] {
 		c.virtualEnvironments(name, args)
@@ -54,16 +53,27 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 		c.script(in, name, args)
 	}
 	c.configurations(name)
+	c.packages(name, args, depth)
+	if note := downloads(name, args); note != "" {
+		c.note("%s", note)
+	}
+}
+
+// packages adds what package managers run that is in the project.
+func (c *codeFinder) packages(name string, args []string, depth int) {
+	if packageFlags[name] != nil {
+		c.packagesByPath(name, args, depth)
+	}
 	switch {
 	case nodeManagers[name]:
 		c.localPackages(args, depth)
+		if !strings.HasSuffix(name, "x") { // npx and the like
+			c.packageScripts(args, depth)
+		}
 	case name == "pipx":
 		for _, arg := range args {
 			c.pipxPrograms(withoutVersion(arg))
 		}
-	}
-	if note := downloads(name, args); note != "" {
-		c.note("%s", note)
 	}
 }
 
@@ -79,6 +89,7 @@ func (c *codeFinder) wrappedCommand(name string, args, inner []string, depth int
 	if slices.Contains(installers, name) {
 		c.note("the packages that %s installs before", name)
 	}
+	c.packages(name, args, depth)
 	if note := downloads(name, args); note != "" { // such as "uv tool run PACKAGE"
 		c.note("%s", note)
 	}
@@ -208,47 +219,4 @@ var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 // of a list.
 func isShellSeparator(r rune) bool {
 	return strings.ContainsRune(" \t\n;&|()<>\"'`=,", r) || r == filepath.ListSeparator
-}
-
-// textOfVariable adds the files that are code among those that a variable names.
-func (c *codeFinder) textOfVariable(name, value string) {
-	if isPath(name) || len(value) > maxVariable {
-		return
-	}
-	suffixes := []string{""}
-	loads := loadsFiles(name)
-	if loads {
-		suffixes = loadedSuffixes
-	}
-	for _, word := range fileWords(value) {
-		for _, base := range c.bases {
-			for _, suffix := range suffixes {
-				if at := absolute(word, base) + suffix; c.isRegular(at) && (loads || isCode(at)) {
-					c.add(RoleScript, at)
-				}
-			}
-		}
-	}
-}
-
-// isPath reports whether a variable has the directories of programs.
-func isPath(name string) bool {
-	return name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH")
-}
-
-// maxVariable is the length of a variable's value up to which it is searched for files.
-const maxVariable = 16 << 10
-
-// loadedSuffixes are those that interpreters add to the name of a file to load.
-var loadedSuffixes = []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".node", ".rb", ".pl", ".pm", ".py", ".lua"}
-
-// loadsFiles reports whether interpreters load the files that a variable names.
-func loadsFiles(name string) bool {
-	return slices.ContainsFunc(loadingVariables, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) }) || name == "ENV"
-}
-
-// loadingVariables are the beginnings of the names of such variables, in small letters.
-var loadingVariables = []string{
-	"node_", "python", "ruby", "perl5", "java_", "_java_", "jdk_", "bash_env", "ld_", "dyld_", "npm_config_", "deno_", "bun_", "lua_", "phprc", "ts_node_", "openssl_conf",
-	"uv_", "pip_", "pipx_", "poetry_", "pipenv_", "yarn_", "bundle_", "cargo_", "docker_", "compose_",
 }

@@ -17,7 +17,9 @@ func (c *codeFinder) configurations(name string) {
 			}
 			if at := filepath.Join(dir, filepath.FromSlash(file)); c.isRegular(at) {
 				c.add(RoleScript, at)
-				c.namedBy(at)
+				if recipeFlags[name] != nil || slices.Contains(namingFiles, filepath.Base(at)) {
+					c.namedBy(at)
+				}
 			}
 		}
 	}
@@ -25,17 +27,23 @@ func (c *codeFinder) configurations(name string) {
 
 // namingFiles are configuration files that name code which is loaded, such as the release of
 // Yarn, modules that bun loads first, the shell of npm, or what a recipe runs.
-var namingFiles = []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml", ".envrc", "GNUmakefile", "makefile", "Makefile"}
+var namingFiles = []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml", ".envrc"}
 
-// namedBy adds the code that one of namingFiles names.
+// includes are the words before the name of another file of recipes.
+var includes = []string{"include", "-include", "sinclude", "import", "import?", "mod", "mod?"}
+
+// namedBy adds the code that a configuration names, and what it includes.
 func (c *codeFinder) namedBy(file string) {
-	if !slices.Contains(namingFiles, filepath.Base(file)) {
-		return
-	}
-	text := string(c.start(file, 64<<10))
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) }) {
-		if at := absolute(word, filepath.Dir(file)); c.isRegular(at) && isCode(at) {
-			c.add(RoleScript, at)
+	words := strings.FieldsFunc(string(c.start(file, 64<<10)), func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) })
+	for i, word := range words {
+		at := absolute(word, filepath.Dir(file))
+		isIncluded := i > 0 && slices.Contains(includes, words[i-1])
+		if c.files.has(at) || !c.isRegular(at) || !isIncluded && !isCode(at) {
+			continue
+		}
+		c.add(RoleScript, at)
+		if isIncluded {
+			c.namedBy(at)
 		}
 	}
 }
@@ -62,7 +70,8 @@ var configurationFiles = map[string][]string{
 	"pdm": {"pyproject.toml", "pdm.toml", ".pdm.toml", ".pdm-python", "pdm.lock"}, "hatch": {"pyproject.toml", "hatch.toml"}, "pipenv": {"Pipfile", "Pipfile.lock", ".env"},
 	"bundle": {"Gemfile", "Gemfile.lock", "gems.rb", "gems.locked", ".bundle/config"}, "mise": miseSettings, "rtx": miseSettings, "asdf": {".tool-versions"},
 	"volta": {"package.json"}, "fnm": {".node-version", ".nvmrc"}, "pyenv": {".python-version"}, "rbenv": {".ruby-version"}, "direnv": {".envrc", ".env"}, "dotenv": {".env"},
-	"deno": {"deno.json", "deno.jsonc", "deno.lock", "package.json", ".npmrc"}, "tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile"},
+	"deno": {"deno.json", "deno.jsonc", "deno.lock", "package.json", ".npmrc"}, "tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile"}, "just": {"justfile", "Justfile", "JUSTFILE", ".justfile", ".env"}, "rake": {"rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"},
+	"task":  {"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"},
 	"cargo": {"Cargo.toml", "Cargo.lock", ".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml"}, "go": {"go.mod", "go.work"},
 	"dotnet": dotnetSettings, "dnx": dotnetSettings, "nix": {"flake.nix", "flake.lock"},
 }
@@ -107,16 +116,25 @@ var decidingFlags = []string{
 	"--with-requirements", "--requirements", "--constraints", "--overrides", "--build-constraints", "--import-map",
 }
 
-// filesOfFlags adds the files that decidingFlags name.
-func (c *codeFinder) filesOfFlags(args []string) {
+// recipeFlags are the flags of programs that run recipes whose value is a file of recipes.
+var recipeFlags = map[string][]string{
+	"make": {"-f", "--file", "--makefile"}, "just": {"-f", "--justfile"}, "task": {"-t", "--taskfile"}, "rake": {"-f", "--rakefile"},
+}
+
+// filesOfFlags adds the files that decidingFlags and recipeFlags name.
+func (c *codeFinder) filesOfFlags(name string, args []string) {
 	for i, arg := range args {
-		value := argumentOf(arg, args, i, decidingFlags...)
-		if value == "" {
-			continue
+		recipe := argumentOf(arg, args, i, recipeFlags[name]...)
+		if flags := recipeFlags[name]; recipe == "" && len(flags) > 0 && len(arg) > 2 && arg[1] != '-' && strings.HasPrefix(arg, flags[0]) { // -fFILE
+			recipe = arg[2:]
 		}
 		for _, base := range c.bases {
-			if at := absolute(value, base); c.isRegular(at) {
+			if at := absolute(argumentOf(arg, args, i, decidingFlags...), base); c.isRegular(at) {
 				c.add(RoleScript, at)
+			}
+			if at := absolute(recipe, base); c.isRegular(at) {
+				c.add(RoleScript, at)
+				c.namedBy(at)
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func downloads(name string, args []string) string {
 		if verb[0] == "tool" && verb[1] == "run" {
 			return packageNote(name, args, positions[2:])
 		}
-	case "go", "cargo", "make", "gradle", "mvn", "dotnet", "swift", "nix":
+	case "go", "cargo", "make", "just", "task", "rake", "gradle", "mvn", "dotnet", "swift", "nix":
 		return sprintEscaped("what %s compiles or runs: %s", name, strings.Join(args, " "))
 	case "docker-compose", "podman-compose":
 		return "the images that Compose runs, and the directories that they get"

@@ -133,7 +133,8 @@ func TestFilesThatCodeForAShellWritesToNeedNoApproval(t *testing.T) {
 func TestCommandsAmongArgumentsAreBounded(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	u := m.server("proj", "x", "npx", strings.Fields(strings.Repeat("uvx ", 260))...)
+	m.write("usr/bin/flock", "\x7fELF flock")
+	u := m.server("proj", "x", "flock", strings.Fields(strings.Repeat("time ", 260))...)
 	if _, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), "its arguments can be more than 256 commands") {
 		t.Errorf("got %v, want a command refused that takes too long to search", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // nodeManagers are programs that run a package of the project in place of one that they would
@@ -21,34 +22,43 @@ var foundFirst = []string{"node", "sh", "bash", "env", "npm", "npx", "git", "pyt
 // maxManifest is the size of a package.json up to which it is read.
 const maxManifest = 4 << 20
 
-// manifest is what a package.json says about what runs.
-type manifest struct {
-	Name        string         `json:"name"`
-	Main        string         `json:"main"`
-	Bin         jsontext.Value `json:"bin"`
-	Directories struct {
-		Bin string `json:"bin"`
-	} `json:"directories"`
-}
+// manifest has the members of a package.json.
+type manifest map[string]jsontext.Value
 
-// manifest reads the package.json of a directory. Node.js accepts members that occur twice, so
-// that this is no reason to find nothing here.
+// lenient are the options of JavaScript, so that what it accepts is no reason to find nothing.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// manifest reads the package.json of a directory.
 func (c *codeFinder) manifest(dir string) (m manifest, ok bool) {
 	text := bytes.TrimPrefix(c.start(filepath.Join(dir, "package.json"), maxManifest), []byte("\ufeff"))
-	err := json.Unmarshal(text, &m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return m, err == nil
+	return m, json.Unmarshal(text, &m, lenient) == nil
+}
+
+// text returns a member that is a string.
+func (m manifest) text(name string) (text string) {
+	_ = json.Unmarshal(m[name], &text, lenient)
+	return text
+}
+
+// texts returns the strings of a member that is an object.
+func (m manifest) texts(name string) map[string]string {
+	var members manifest
+	_ = json.Unmarshal(m[name], &members, lenient)
+	texts := make(map[string]string)
+	for name := range members {
+		if text := members.text(name); text != "" {
+			texts[name] = text
+		}
+	}
+	return texts
 }
 
 // programs returns the programs of a package by their names.
 func (m manifest) programs() map[string]string {
-	lenient := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	programs, single := make(map[string]string), ""
-	if json.Unmarshal(m.Bin, &single, lenient) == nil {
-		programs[path.Base(m.Name)] = single
-	} else if json.Unmarshal(m.Bin, &programs, lenient) != nil {
-		return nil
+	if single := m.text("bin"); single != "" {
+		return map[string]string{path.Base(m.text("name")): single}
 	}
-	return programs
+	return m.texts("bin")
 }
 
 // localPackages adds the programs of the packages among the arguments that are in the project,
@@ -78,6 +88,67 @@ func (c *codeFinder) localPackages(args []string, depth int) {
 	}
 }
 
+// packagesByPath adds the packages that the arguments of a program name by the path of a
+// directory or an archive, and the scripts of package.json that they name.
+func (c *codeFinder) packagesByPath(name string, args []string, depth int) {
+	places := make([]string, 0, len(args))
+	for i, arg := range args {
+		places = append(places, argumentOf(arg, args, i, append([]string{"--from", "--with-editable"}, packageFlags[name]...)...))
+	}
+	_, positions := operandsOf(name, args)
+	for _, i := range positions {
+		place := args[i]
+		if rest, ok := strings.CutPrefix(place, "file:"); ok {
+			place = absolute(strings.TrimPrefix(rest, "//"), c.dir)
+		}
+		places = append(places, place)
+		afterFlag := i > 0 && strings.HasPrefix(args[i-1], "-") && !slices.Contains(packageSwitches, args[i-1]) // whose value it may be
+		if !afterFlag && !slices.Contains(packageVerbs, args[i]) {
+			break // further operands are those of the package
+		}
+	}
+	for _, place := range places {
+		if place == "" || filepath.Base(place) == place && place != "." && place != ".." {
+			continue // the name of a package
+		}
+		for _, base := range c.bases {
+			switch at := c.expanded(place, base); {
+			case c.isRegular(at):
+				c.add(RoleScript, at)
+			case c.isDir(at):
+				c.nodePackage(at, depth)
+				c.pythonPackage(at)
+			}
+		}
+	}
+}
+
+// packageVerbs are operands before the one that names a package.
+var packageVerbs = []string{"exec", "x", "dlx", "run", "tool", "create", "init"}
+
+// packageSwitches are common flags without a value.
+var packageSwitches = []string{"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--no-cache", "--isolated", "--bun", "-A", "--"}
+
+// packageScripts adds the files that scripts of package.json run if arguments name the scripts.
+func (c *codeFinder) packageScripts(args []string, depth int) {
+	for _, dir := range c.searched() {
+		m, ok := c.manifest(dir)
+		if !ok {
+			continue
+		}
+		scripts := m.texts("scripts")
+		for _, arg := range args {
+			for _, name := range []string{"pre" + arg, arg, "post" + arg} {
+				if code := scripts[name]; code != "" {
+					c.directory(dir)
+					c.shellCode(c.splitCode(code), depth)
+					c.file(code)
+				}
+			}
+		}
+	}
+}
+
 // hasProgramOf reports whether the package of a directory has a program of one of the names,
 // or cannot be read.
 func (c *codeFinder) hasProgramOf(dir string, names []string) bool {
@@ -86,7 +157,7 @@ func (c *codeFinder) hasProgramOf(dir string, names []string) bool {
 	}
 	m, ok := c.manifest(dir)
 	programs := m.programs()
-	return !ok || slices.ContainsFunc(names, func(name string) bool { return programs[name] != "" || name == m.Name })
+	return !ok || slices.ContainsFunc(names, func(name string) bool { return programs[name] != "" || name == m.text("name") })
 }
 
 // nodePackage adds what decides which program of a package runs, and the programs. Their
@@ -107,7 +178,7 @@ func (c *codeFinder) nodePackage(dir string, depth int) {
 	for _, file := range slices.Sorted(maps.Values(programs)) {
 		c.packageProgram(dir, file, depth)
 	}
-	if bin := m.Directories.Bin; bin != "" {
+	if bin := m.texts("directories")["bin"]; bin != "" {
 		for _, name := range c.names(filepath.Join(dir, filepath.FromSlash(bin))) {
 			c.packageProgram(dir, path.Join(bin, name), depth)
 		}

@@ -16,6 +16,9 @@ func (c *codeFinder) script(in interpreter, name string, args []string) {
 		case slices.Contains(in.code, arg):
 			c.note("the programs and modules that the code after %s runs", arg)
 			return
+		case name == "node" && (arg == "--run" || strings.HasPrefix(arg, "--run=")):
+			c.packageScript(argumentOf(arg, args, i, "--run"))
+			return
 		case arg == in.module && in.module != "" && i+1 < len(args):
 			c.module(args[i+1])
 			if slices.Contains(runningModules, args[i+1]) {
@@ -46,6 +49,13 @@ func (c *codeFinder) script(in interpreter, name string, args []string) {
 		return
 	}
 	c.note("modules that the script imports")
+}
+
+// packageScript adds what "node --run" runs: a script of the nearest package.json.
+func (c *codeFinder) packageScript(name string) {
+	c.configurations("npm")
+	c.packageScripts([]string{name}, 0)
+	c.note("the script %s of package.json and what it runs", name)
 }
 
 // runningModules are modules of Python that run the script among their arguments.
@@ -96,8 +106,8 @@ func (c *codeFinder) scriptFile(in interpreter, at string) string {
 
 // mainFiles returns the files that interpreters run for a directory.
 func (c *codeFinder) mainFiles(dir string) (files []string) {
-	if manifest, ok := c.manifest(dir); ok && manifest.Main != "" {
-		main := filepath.Join(dir, filepath.FromSlash(manifest.Main))
+	if manifest, ok := c.manifest(dir); ok && manifest.text("main") != "" {
+		main := filepath.Join(dir, filepath.FromSlash(manifest.text("main")))
 		files = append(files, main, main+".js", filepath.Join(main, "index.js"))
 	}
 	return append(files, filepath.Join(dir, "index.js"), filepath.Join(dir, "__main__.py"))

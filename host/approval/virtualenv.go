@@ -73,3 +73,13 @@ func (c *codeFinder) environmentOf(program string) {
 		}
 	}
 }
+
+// pythonPackage adds the files of a directory by which Python builds a package.
+func (c *codeFinder) pythonPackage(dir string) {
+	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
+		if at := filepath.Join(dir, name); c.isRegular(at) {
+			c.add(RoleScript, at)
+			c.note("the modules of the package in %s", dir)
+		}
+	}
+}

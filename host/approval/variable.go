@@ -1,0 +1,83 @@
+package approval
+
+import (
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// textOfVariable adds the files that are code among those that a variable names.
+func (c *codeFinder) textOfVariable(name, value string) {
+	if isPath(name) || len(value) > maxVariable {
+		return
+	}
+	suffixes := []string{""}
+	loads := loadsFiles(name)
+	if loads {
+		suffixes = loadedSuffixes
+	}
+	if slices.Contains(moduleVariables, strings.ToUpper(name)) {
+		c.note("the modules in the directories of %s", name)
+	}
+	for _, word := range fileWords(value) {
+		for _, base := range c.bases {
+			if loads {
+				c.directoryOfVariable(name, absolute(word, base))
+			}
+			for _, suffix := range suffixes {
+				if at := absolute(word, base) + suffix; c.isRegular(at) && (loads || isCode(at)) {
+					c.add(RoleScript, at)
+				}
+			}
+		}
+	}
+}
+
+// directoryOfVariable adds what interpreters load of a directory that a variable names without
+// being told to.
+func (c *codeFinder) directoryOfVariable(name, dir string) {
+	if !c.isDir(dir) {
+		return
+	}
+	c.note("the files in %s, which %s names", dir, name)
+	loaded := c.mainFiles(dir)
+	if strings.HasPrefix(strings.ToUpper(name), "PYTHON") {
+		for _, module := range []string{"sitecustomize", "usercustomize"} {
+			loaded = append(loaded, filepath.Join(dir, module+".py"), filepath.Join(dir, module, "__init__.py"))
+		}
+	}
+	for _, file := range loaded {
+		if c.isRegular(file) {
+			c.add(RoleScript, file)
+		}
+	}
+}
+
+// moduleVariables name directories of which programs load what they need.
+var moduleVariables = []string{
+	"PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "NODE_PATH", "RUBYLIB", "GEM_PATH", "GEM_HOME", "PERL5LIB", "PERLLIB", "CLASSPATH", "LUA_PATH", "LUA_CPATH",
+	"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH",
+}
+
+// isPath reports whether a variable has the directories of programs.
+func isPath(name string) bool {
+	return name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH")
+}
+
+// maxVariable is the length of a variable's value up to which it is searched for files.
+const maxVariable = 16 << 10
+
+// loadedSuffixes are those that interpreters add to the name of a file to load.
+var loadedSuffixes = []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".node", ".rb", ".pl", ".pm", ".py", ".lua"}
+
+// loadsFiles reports whether interpreters load the files that a variable names.
+func loadsFiles(name string) bool {
+	return slices.ContainsFunc(loadingVariables, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) }) || name == "ENV"
+}
+
+// loadingVariables are the beginnings of the names of such variables, in small letters.
+var loadingVariables = []string{
+	"node_", "python", "ruby", "perl5", "java_", "_java_", "jdk_", "bash_env", "ld_", "dyld_", "npm_config_", "deno_", "bun_", "lua_", "phprc", "ts_node_", "openssl_conf",
+	"uv_", "pip_", "pipx_", "poetry_", "pipenv_", "yarn_", "bundle_", "cargo_", "docker_", "compose_", "makefiles", "just_", "task_",
+}
