@@ -40,6 +40,8 @@ func replacedFiles(before, after *Subject) (all []replacement) {
 
 // canCarryOver reports whether files were replaced by the administrator: each is at the
 // path where it was, and nobody else can write to it or to a directory above it.
+// Scripts count as well as interpreters: packages of the system have both, and who can
+// replace the one can replace the other.
 func (s *Store) canCarryOver(replaced []replacement) bool {
 	return len(replaced) > 0 && !slices.ContainsFunc(replaced, func(r replacement) bool {
 		return r.before.Path != r.after.Path || !s.adminOnly(r.after.Path) || r.after.Target != "" && !s.adminOnly(r.after.Target)

@@ -41,6 +41,27 @@ func TestProgramOfTheAdministratorIsCarriedOver(t *testing.T) {
 	m.mustAsk(u, "is /evil/bin/node, was /usr/bin/node")
 }
 
+// A package of the system has scripts besides programs. A script that others can write to is
+// none of them, wherever a link to it is.
+func TestScriptOfTheAdministratorIsCarriedOver(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("usr/share/server.js", "1")
+	u := m.server("proj", "x", "node", m.path("usr/share/server.js"))
+	m.approve(u)
+	m.write("usr/share/server.js", "2")
+	m.mustNotAsk(u)
+	if len(m.carried) != 1 || !strings.Contains(fmt.Sprint(m.carried), "the content of the script "+m.path("usr/share/server.js")+" has changed") {
+		t.Errorf("got %q, want one entry that names the script", m.carried)
+	}
+	m.write("proj/more.js", "x")
+	m.link("usr/share/more.js", m.path("proj/more.js"))
+	linked := m.server("proj", "y", "node", m.path("usr/share/more.js"))
+	m.approve(linked)
+	m.write("proj/more.js", "evil")
+	m.mustAsk(linked, "the content of the script /usr/share/more.js has changed")
+}
+
 func TestOneQuestionCoversAllServersOfAReplacedInterpreter(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
