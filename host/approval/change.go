@@ -58,6 +58,7 @@ func (d *differences) programs(before, after *Program) {
 	d.text("environment file", before.EnvFile, after.EnvFile)
 	d.variables("variable", before.Variables, after.Variables)
 	d.lists("not covered", before.NotCovered, after.NotCovered)
+	d.lists("unusual", before.Concerns, after.Concerns)
 }
 
 func (d *differences) arguments(before, after []string) {

@@ -61,7 +61,7 @@ func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte
 	if f.devDir != "" && !slices.ContainsFunc(f.files.list, func(file File) bool { return file.SHA256 == "" }) {
 		f.notCovered = append(f.notCovered, fmt.Sprintf("\"dev\" has no effect: it is for scripts that an interpreter gets as arguments, and none of them is below %s", f.devDir))
 	}
-	p.Files, p.NotCovered = f.files.list, f.notCovered
+	p.Files, p.NotCovered, p.Concerns = f.files.list, f.notCovered, s.outsideFiles(u, source)
 	p.Data = slices.DeleteFunc(f.data, f.files.has)
 	return p, f.files, f.err
 }
@@ -87,6 +87,26 @@ func textFiles(u *host.Upstream, source *host.Source) (files []string) {
 		add(source.Env[name], decidesCode(name) || loadsFiles(name))
 	}
 	return files
+}
+
+// outsideFiles names the files outside of a project whose content its configuration gives to a
+// program, also behind symbolic links.
+func (s *Store) outsideFiles(u *host.Upstream, source *host.Source) (concerns []string) {
+	add := func(text host.Text, place string) {
+		for _, ref := range text.References {
+			concern := sprintEscaped("the file %s is outside of the project, and the program gets its content as %s", ref.Name, place)
+			if ref.Kind == host.FileReference && s.isOutside(u, ref.Name) && !slices.Contains(concerns, concern) {
+				concerns = append(concerns, concern)
+			}
+		}
+	}
+	for _, arg := range source.Args {
+		add(arg, "an argument")
+	}
+	for _, name := range slices.Sorted(maps.Keys(source.Env)) {
+		add(source.Env[name], "the variable "+name)
+	}
+	return concerns
 }
 
 // sourceOf returns what the file says about a program, or what the target says if there is

@@ -148,6 +148,35 @@ func TestTextsOfProjectsFilesAreCovered(t *testing.T) {
 	m.mustNotAsk(own)
 }
 
+func TestFilesOutsideOfTheProjectAreNamed(t *testing.T) {
+	t.Parallel()
+	file := func(path string) host.Text {
+		return host.Text{Written: "x${file:" + path + "}", References: []host.Reference{{Kind: host.FileReference, Name: path}}}
+	}
+	m := newMachine(t)
+	key, inside := m.write("home/.ssh/id_rsa", "key"), m.write("proj/token", "x")
+	m.write("proj/linked", "x")
+	u := m.server("proj", "x", "node", "-v")
+	u.Source = &host.Source{
+		Command: literal("node"), Args: []host.Text{literal("-v"), file(key), file(inside)},
+		Env: map[string]host.Text{"API_KEY": file(key), "TOKEN": file(inside), "LINKED": file(m.path("proj/linked"))},
+	}
+	got := m.approve(u).Subject.Program.Concerns
+	want := []string{
+		"the file " + key + " is outside of the project, and the program gets its content as an argument",
+		"the file " + key + " is outside of the project, and the program gets its content as the variable API_KEY",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	m.link("proj/linked", key)
+	m.mustAsk(u, "unusual, in addition: the file /proj/linked is outside of the project")
+	u.Origin.Project = ""
+	if got := m.check(u).Subject.Program.Concerns; len(got) > 0 {
+		t.Errorf("got %q, want nothing said of a file of the user", got)
+	}
+}
+
 func TestScriptOfAnotherRepositoryIsNotApproved(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

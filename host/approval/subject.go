@@ -48,6 +48,8 @@ type Program struct {
 	Variables []Variable `json:"variables,omitempty"`
 	// NotCovered says what runs and is covered by no digest.
 	NotCovered []string `json:"notCovered,omitempty"`
+	// Concerns says what is unusual: files outside of the project whose content the program gets.
+	Concerns []string `json:"concerns,omitempty"`
 }
 
 // File is a file that runs.

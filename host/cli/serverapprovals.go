@@ -247,6 +247,9 @@ func (m *Main) showProgram(p *approval.Program, whole bool) {
 	for _, what := range p.NotCovered {
 		m.message("  uncovered  %s", cleanLine(what))
 	}
+	for _, concern := range p.Concerns {
+		m.message("  WARNING    %s", cleanLine(concern))
+	}
 }
 
 // showFile prints a file that runs.

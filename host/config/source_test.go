@@ -21,7 +21,7 @@ func TestNothingIsExpandedBeforeApproval(t *testing.T) {
 	path := write(t, dir, "project/opencode.json", `{"mcp": {
 		"remote": {"type": "remote", "url": "https://{env:AWS_SECRET}.example.com/{env:AWS_SECRET}", "headers": {"X": "{file:`+filepath.ToSlash(key)+`}"},
 		           "oauth": {"issuer": "https://id.example.com", "clientId": "{env:AWS_SECRET}", "clientSecret": "{file:../key}"}},
-		"local": {"type": "local", "command": ["run", "{file:../key}", "$${env:NOT}"]}
+		"local": {"type": "local", "command": ["run", "{file:../key}", "$${env:NOT}"], "environment": {"KEY": "{file:../key}", "NODE_OPTIONS": "--require={file:../key}"}}
 	}}`)
 	asked := 0
 	c, err := config.Load(path, &config.Options{
@@ -35,6 +35,9 @@ func TestNothingIsExpandedBeforeApproval(t *testing.T) {
 		all := []string{u.Target.String(), u.SignIn.ClientID, u.SignIn.ClientSecret.Reveal(), u.SignIn.Issuer}
 		if program, ok := u.Target.(*mcpclient.CommandTarget); ok {
 			all = append(all, program.Args...)
+			for _, value := range program.Env {
+				all = append(all, value)
+			}
 		}
 		for _, values := range u.Header {
 			all = append(all, values...)
