@@ -81,11 +81,27 @@ func newFiles(replaced []replacement) (files []File) {
 }
 
 // Question is what the user is asked at once: one server, or all servers whose only change
-// is the same replaced program.
+// are replaced programs of which they share one, such as Node.js and its npx.
 type Question struct {
 	Pending []Pending
 	// Replaced are the replaced programs, if they are all that has changed.
 	Replaced []File
+}
+
+// add adds a server.
+func (q *Question) add(p *Pending) {
+	q.Pending = append(q.Pending, *p)
+	for _, f := range p.replaced {
+		if !q.has(f) {
+			q.Replaced = append(q.Replaced, f)
+		}
+	}
+}
+
+// has reports whether a file is among the replaced ones: it may be the program of one server and
+// the interpreter of another.
+func (q *Question) has(f File) bool {
+	return slices.ContainsFunc(q.Replaced, func(r File) bool { return r.Path == f.Path && r.Target == f.Target && r.SHA256 == f.SHA256 })
 }
 
 // Questions returns what the upstreams need approval for, in their order. Upstreams that
@@ -99,12 +115,11 @@ func (s *Store) Questions(ctx context.Context, upstreams []host.Upstream) (all [
 		if err != nil || p == nil {
 			continue // the start reports the error
 		}
-		j := slices.IndexFunc(all, func(q Question) bool { return len(p.replaced) > 0 && slices.Equal(q.Replaced, p.replaced) })
-		if j >= 0 {
-			all[j].Pending = append(all[j].Pending, *p)
-			continue
+		j := slices.IndexFunc(all, func(q Question) bool { return slices.ContainsFunc(p.replaced, q.has) })
+		if j < 0 {
+			all, j = append(all, Question{}), len(all)
 		}
-		all = append(all, Question{Pending: []Pending{*p}, Replaced: p.replaced})
+		all[j].add(p)
 	}
 	return all, nil
 }

@@ -74,20 +74,28 @@ func TestOneQuestionCoversAllServersOfAReplacedInterpreter(t *testing.T) {
 		m.approve(u)
 		servers = append(servers, *u)
 	}
+	m.write("home/bin/npx", "#!"+m.path("usr/bin/env")+" node\nnpx 20")
+	npx := m.server("proj", "d", "npx", "-y", "server@1.0.0") // of which Node.js is the interpreter
+	npx.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/bin")
+	m.approve(npx)
+	servers = append(servers, *npx)
 	m.write("home/bin/node", "\x7fELF 22")
+	m.write("home/bin/npx", "#!"+m.path("usr/bin/env")+" node\nnpx 22")
 	m.write("proj/c.js", "changed, too")
 	questions, err := m.a.Questions(t.Context(), servers)
 	m.must(err)
-	if len(questions) != 2 || len(questions[0].Pending) != 2 || len(questions[1].Pending) != 1 || questions[1].Replaced != nil {
-		t.Fatalf("got %+v, want a and b together, and c with its own change", questions)
+	if len(questions) != 2 || len(questions[0].Pending) != 3 || len(questions[1].Pending) != 1 || questions[1].Replaced != nil {
+		t.Fatalf("got %+v, want a, b and d together, and c with its own change", questions)
 	}
-	if f := questions[0].Replaced; len(f) != 1 || f[0].Path != m.path("home/bin/node") {
-		t.Errorf("got %+v, want the replaced program", f)
+	if f := questions[0].Replaced; len(f) != 2 || f[0].Path != m.path("home/bin/node") || f[1].Path != m.path("home/bin/npx") {
+		t.Errorf("got %+v, want the replaced programs", f)
 	}
 }
 
-// A fortnight of twelve servers: the user edits, upgrades and signs in, and is asked three
-// times at most.
+// A fortnight of twelve servers: the user edits, upgrades, installs packages and signs in, and
+// says yes three times at most. A yes is asked for once for all servers that are new, which are
+// on one screen, and once for each question about what has changed; what carried over asks
+// nothing. The screens are counted, too: one at each start that asks.
 func TestFortnightOfTwelveServersAsksThreeTimes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,23 +141,33 @@ func TestFortnightOfTwelveServersAsksThreeTimes(t *testing.T) {
 		}
 		servers = append(servers, remote)
 
-		questions, screens := 0, 0
+		questions, decided, screens := 0, 0, 0
 		start := func() {
 			m.open()
+			m.a.SetHome(m.root) // above the working directories
 			var upstreams []host.Upstream
 			for _, u := range servers {
 				upstreams = append(upstreams, *u)
 			}
 			all, err := m.a.Questions(t.Context(), upstreams)
 			m.must(err)
-			if len(all) > 0 { // one screen and one yes
+			if len(all) > 0 {
 				screens++
-				questions += len(all)
 			}
+			isNew := false
 			for _, q := range all {
+				decided += len(q.Pending)
+				if q.Pending[0].Before == nil {
+					isNew = true
+				} else {
+					questions++
+				}
 				for i := range q.Pending {
 					m.must(m.a.Approve(t.Context(), &q.Pending[i], "by the user"))
 				}
+			}
+			if isNew {
+				questions++
 			}
 			for _, u := range servers {
 				if _, err := m.a.Admit(t.Context(), u); err != nil {
@@ -163,6 +181,9 @@ func TestFortnightOfTwelveServersAsksThreeTimes(t *testing.T) {
 				m.write("work/memory/memory.json", fmt.Sprint("fact ", day, hour))
 				m.write("work/sqlite/data.db", fmt.Sprint("row ", day, hour))
 				m.write("work/mine/server.js", fmt.Sprint("edit ", day, hour))
+				m.write(".npmrc", fmt.Sprint("a login ", day, hour))
+				m.write("work/tickets/package.json", fmt.Sprintf(`{"name": "tickets", "version": "%d.%d"}`, day, hour))
+				m.write(fmt.Sprintf("work/browser/node_modules/lib%d/package.json", day), `{"bin": "lib.js"}`)
 				for i := range 2 { // a login
 					servers[9+i].Target.(*mcpclient.CommandTarget).Env["TOKEN"] = fmt.Sprint("token ", day, hour)
 				}
@@ -173,7 +194,7 @@ func TestFortnightOfTwelveServersAsksThreeTimes(t *testing.T) {
 				m.write("usr/bin/python3", fmt.Sprint("\x7fELF python ", day))
 				m.write("usr/bin/uvx", fmt.Sprint("\x7fELF uv ", day))
 				m.write("usr/bin/docker", fmt.Sprint("\x7fELF docker ", day))
-			case 5: // an update of Node.js in the user's home: one question for five servers
+			case 5: // an update of Node.js and npx in the user's home: one question for five servers
 				m.write("home/.nvm/22/bin/node", "\x7fELF 22")
 				m.write("home/.nvm/22/bin/npx", "#!"+m.path("usr/bin/env")+" node\nnpx 22")
 				m.link("home/.nvm/bin/node", m.path("home/.nvm/22/bin/node"))
@@ -182,13 +203,16 @@ func TestFortnightOfTwelveServersAsksThreeTimes(t *testing.T) {
 				m.write("work/notes/notes.py", "notes 2")
 			}
 		}
-		if screens != 3 {
-			t.Errorf("got %d screens, want three: all servers, Node.js, and the edited script", screens)
+		if questions > 3 || screens != 3 {
+			t.Errorf("got %d questions on %d screens, want three: all servers, Node.js, and the edited script", questions, screens)
+		}
+		if want := 12 + 5 + 1; decided != want {
+			t.Errorf("got %d approvals of servers, want %d", decided, want)
 		}
 		if len(m.carried) == 0 {
 			t.Error("got no approval carried over after the updates of the system")
 		}
-		t.Logf("%d questions on %d screens, %d carried over", questions, screens, len(m.carried))
+		t.Logf("%d questions about %d servers on %d screens, %d carried over", questions, decided, screens, len(m.carried))
 	})
 }
 

@@ -186,12 +186,18 @@ func (m *Main) showServerQuestion(q *approval.Question, whole bool) {
 		m.showServer(&q.Pending[0], whole)
 		return
 	}
-	m.message("\nThe servers %s have not changed, but the program that they use was replaced:\n", namesOf(q))
+	m.message("\nThe servers %s have not changed, but programs that they use were replaced:\n", namesOf(q))
 	for _, f := range q.Replaced {
 		m.showFile(f, whole)
 	}
-	for _, change := range q.Pending[0].Changes {
-		m.message("  changed    %s", cleanLine(change))
+	var changes []string
+	for _, p := range q.Pending {
+		for _, change := range p.Changes {
+			if !slices.Contains(changes, change) {
+				changes = append(changes, change)
+				m.message("  changed    %s", cleanLine(change))
+			}
+		}
 	}
 }
 
