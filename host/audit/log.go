@@ -20,6 +20,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/userfile"
+	"github.com/fondaco/fondaco/mcp"
 )
 
 // Options of a Log. The zero value, like a nil pointer, gives the defaults.
@@ -28,6 +29,10 @@ type Options struct {
 	// is written, and again if it fails. Default: no key, so whoever can write the files can
 	// also make the codes.
 	Key func(context.Context) ([]byte, error)
+	// Counts keeps how many lines each process has written, apart from the files of the log.
+	// Nobody without the user's key can change it. Default: nil, and then nobody finds that
+	// all files of the log were removed together.
+	Counts mcp.Store
 	// MaxFile is the size in bytes at which a file is rotated. Default: 8 MiB.
 	MaxFile int64
 	// MaxTotal is the size in bytes of all files from which lines are summed up: those
@@ -81,24 +86,25 @@ type Log struct {
 	options Options
 	ctx     context.Context // ends with the log
 	end     context.CancelFunc
-	work    sync.WaitGroup // of the retention
+	work    sync.WaitGroup // of the retention and the counts
 
-	mu        sync.Mutex
-	closed    bool     // guarded by mu, as are all below
-	file      *os.File // nil if it could not be opened again
-	key       []byte
-	keyKnown  bool
-	secrets   redactor
-	self      writerState
-	slot      *slot // nil until the writer is in the index
-	torn      bool  // the last line is incomplete
-	waitUntil time.Time
-	repeats   repeats
-	flush     *time.Timer // of repeats
-	unwritten []Record    // outcomes that could not be written
-	lost      int64       // outcomes that could not be written nor kept
-	retained  time.Time   // when the retention ran last
-	retaining bool
+	mu         sync.Mutex
+	closed     bool     // guarded by mu, as are all below
+	file       *os.File // nil if it could not be opened again
+	key        []byte
+	keyKnown   bool
+	secrets    redactor
+	self       writerState
+	slot       *slot // nil until the writer is in the index
+	torn       bool  // the last line is incomplete
+	waitUntil  time.Time
+	repeats    repeats
+	flush      *time.Timer // of repeats
+	countTimer *time.Timer // of Options.Counts
+	unwritten  []Record    // outcomes that could not be written
+	lost       int64       // outcomes that could not be written nor kept
+	retained   time.Time   // when the retention ran last
+	retaining  bool
 }
 
 // Open opens the log at a path, and creates the file and its directory if necessary. Both
@@ -272,6 +278,7 @@ func (l *Log) append(r *Record) error {
 	next.Last = r.Code
 	l.self = next
 	l.updateIndex()
+	l.startCounting()
 	if l.options.Syslog != nil {
 		l.options.Syslog.send(r, line)
 	}
@@ -306,7 +313,7 @@ func (l *Log) addToIndex() {
 		return
 	}
 	defer unlock()
-	if l.slot, err = addWriter(indexPath(l.path), l.key, l.self.Writer); err != nil {
+	if l.slot, err = addWriter(indexPath(l.path), l.key, l.self.Writer, l.joinCounts); err != nil {
 		l.options.Logger.Warn("audit log: cannot add the writer to the index", "error", err)
 		l.waitUntil = time.Now().Add(rotationPause)
 	}
@@ -443,8 +450,10 @@ func (l *Log) Close() error {
 	l.work.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.flush != nil {
-		l.flush.Stop()
+	for _, timer := range []*time.Timer{l.flush, l.countTimer} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	l.writeRepeats()
 	err := l.writeUnwritten()
@@ -452,6 +461,7 @@ func (l *Log) Close() error {
 		l.addToIndex()
 		l.self.Closed = true
 		l.updateIndex()
+		l.countUntil(l.self, indexWait)
 	}
 	if l.slot != nil {
 		_ = l.slot.file.Close()

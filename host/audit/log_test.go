@@ -44,7 +44,7 @@ var testKey = []byte("0123456789abcdef0123456789abcdef")
 
 func verify(t *testing.T, path string) *audit.Report {
 	t.Helper()
-	r, err := audit.Verify(t.Context(), path, testKey)
+	r, err := audit.Verify(t.Context(), path, testKey, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

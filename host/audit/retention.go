@@ -233,7 +233,7 @@ func (l *Log) remove(c *removal, files []*logFile) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(next.Sync(), next.Close()); err != nil {
+	if err := errors.Join(forgetCounts(l.ctx, l.options.Counts, gone), next.Sync(), next.Close()); err != nil {
 		return err
 	}
 	if last := files[len(files)-1]; c.kept > 0 {

@@ -8,11 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"regexp"
 	"slices"
 
 	"github.com/fondaco/fondaco/host/userfile"
+	"github.com/fondaco/fondaco/mcp"
 )
 
 // Report is the result of Verify.
@@ -69,15 +71,17 @@ const maxProblems = 1000
 
 // Verify reads the log at a path and checks the chains of all its writers. It finds lines
 // that were changed, removed, added, moved or repeated by somebody without the key, also at
-// the end, and files that were removed. It does not find that the index, or the slot of a
-// writer in it, was replaced by an earlier copy and the lines since were removed: only lines
-// that were sent elsewhere show that.
-func Verify(ctx context.Context, path string, key []byte) (*Report, error) {
+// the end, and files that were removed. With Options.Counts of the log it finds that all of
+// them were removed, or replaced by earlier copies. It does not find that of lines of the last
+// second, nor if the counts were removed or replaced as well: only lines that were sent elsewhere
+// show that.
+func Verify(ctx context.Context, path string, key []byte, store mcp.Store) (*Report, error) {
 	unlock, err := userfile.Lock(ctx, lockPath(path))
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	// First the index, so that lines that are written meanwhile are not missing.
+	// First the counts and the index, so that lines that are written meanwhile are not missing.
+	counted, countErr := readCounts(ctx, store)
 	content, err := readOwn(indexPath(path), maxIndex)
 	files, openErr := openAll(path, key)
 	unlock()
@@ -88,9 +92,15 @@ func Verify(ctx context.Context, path string, key []byte) (*Report, error) {
 	if err = cmp.Or(err, openErr); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	v := &verification{key: key, index: readIndex(key, content), removed: make(map[string][]Run), chains: make(map[string]*chain)}
+	v := &verification{key: key, index: readIndex(key, content), counts: counted, hasCounts: store != nil && countErr == nil, removed: make(map[string][]Run), chains: make(map[string]*chain)}
 	v.report.Files, v.report.Problems = len(files), []Problem{}
+	if countErr != nil {
+		v.add(Problem{Kind: ProblemIndex, Text: fmt.Sprintf("the numbers of lines cannot be read: %v", countErr)})
+	}
 	if len(files) == 0 && len(content) == 0 {
+		if len(counted) > 0 {
+			v.add(Problem{Kind: ProblemMissing, Text: fmt.Sprintf("the log is missing; %d lines or more were written by %d processes", counted.total(), len(counted))})
+		}
 		return &v.report, nil
 	}
 	if err = v.findRemoved(ctx, files); err == nil {
@@ -114,11 +124,13 @@ func readOwn(path string, maxBytes int64) ([]byte, error) {
 
 // verification is one run of Verify.
 type verification struct {
-	key     []byte
-	index   *index
-	removed map[string][]Run // by writer, in order
-	chains  map[string]*chain
-	report  Report
+	key       []byte
+	index     *index
+	counts    counts
+	hasCounts bool             // there should be counts, if the index says so
+	removed   map[string][]Run // by writer, in order
+	chains    map[string]*chain
+	report    Report
 }
 
 // chain is what is known of the lines of a writer.
@@ -277,7 +289,7 @@ func (v *verification) checkIndex() {
 	case x.headErr != nil:
 		v.add(Problem{Kind: ProblemIndex, Text: "the index of writers is missing, or its first slot " + errCode.Error()})
 	case x.head.Damaged:
-		v.add(Problem{Kind: ProblemIndex, Text: "the index of writers was missing or damaged when a writer was added later"})
+		v.add(Problem{Kind: ProblemIndex, Text: "the index of writers, or the numbers of lines, were missing or damaged when a writer was added later"})
 	case x.head.Writers != len(x.writers)+x.damaged:
 		v.add(Problem{Kind: ProblemIndex, Text: fmt.Sprintf("the index has %d writers, but there were %d", len(x.writers)+x.damaged, x.head.Writers)})
 	}
@@ -287,12 +299,26 @@ func (v *verification) checkIndex() {
 	for _, writer := range slices.Sorted(maps.Keys(x.writers)) {
 		v.checkEnd(x.writers[writer])
 	}
+	v.checkCounts()
 	for _, writer := range slices.Sorted(maps.Keys(v.chains)) {
 		if v.chains[writer].last > 0 {
 			v.report.Writers++
 		}
 		if _, known := x.writers[writer]; !known {
 			v.add(Problem{Kind: ProblemIndex, Writer: writer, Text: "the writer is not in the index, so lines at its end may be missing"})
+		}
+	}
+}
+
+// checkCounts checks that all lines are there that were counted. There may be more.
+func (v *verification) checkCounts() {
+	if x := v.index; x.headErr == nil && x.head.Counted && v.counts == nil && v.hasCounts {
+		v.add(Problem{Kind: ProblemIndex, Text: "the numbers of lines are missing"})
+	}
+	for _, writer := range slices.Sorted(maps.Keys(v.counts)) {
+		c, counted := v.chain(writer), v.counts[writer]
+		if last, _ := v.skipRemoved(writer, c.last, c.code, math.MaxInt64); last < counted {
+			v.add(Problem{Kind: ProblemCut, Writer: writer, First: last + 1, Last: counted, Text: fmt.Sprintf("lines %d to %d of the writer, which were counted, are missing", last+1, counted)})
 		}
 	}
 }

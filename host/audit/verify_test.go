@@ -160,7 +160,7 @@ func TestVerifyNamesTheFirstProblemOfEachWriter(t *testing.T) {
 		}
 	}
 	replace(t, path, []byte(content))
-	if r, err := audit.Verify(t.Context(), path, []byte("another key")); err != nil || r.OK() {
+	if r, err := audit.Verify(t.Context(), path, []byte("another key"), nil); err != nil || r.OK() {
 		t.Errorf("got %+v, %v, want nothing accepted under another key", r, err)
 	}
 }

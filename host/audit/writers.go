@@ -28,6 +28,8 @@ type indexHead struct {
 	Writers int `json:"writers"`
 	// Damaged says that the index was not authentic when a writer was added.
 	Damaged bool `json:"damaged,omitzero"`
+	// Counted says that there are counts of the lines, so that their removal is found.
+	Counted bool `json:"counted,omitzero"`
 }
 
 // writerState is the slot of a writer.
@@ -119,8 +121,9 @@ type slot struct {
 // errSlotLost reports that a slot has another writer.
 var errSlotLost = errors.New("index of writers: the slot has another writer")
 
-// addWriter adds a writer to the index at a path. The caller holds the lock of the log.
-func addWriter(path string, key []byte, writer string) (s *slot, err error) {
+// addWriter adds a writer to the index at a path. join may change the head before. The caller
+// holds the lock of the log.
+func addWriter(path string, key []byte, writer string, join func(*index)) (s *slot, err error) {
 	f, err := openOwn(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
@@ -141,6 +144,7 @@ func addWriter(path string, key []byte, writer string) (s *slot, err error) {
 	if x.headErr != nil {
 		x.head = indexHead{Writers: len(x.writers) + x.damaged, Damaged: len(content) > 0}
 	}
+	join(x)
 	s = &slot{f, x.free, writer}
 	text, err := encodeSlot(key, codeOfWriter, writerState{Writer: writer})
 	if err == nil {
@@ -161,6 +165,27 @@ func writeHead(f *os.File, key []byte, head indexHead) error {
 	return err
 }
 
+// changeHead changes the head of the index at a path, and what change writes into the file. The caller holds the lock of the log.
+func changeHead(path string, key []byte, change func(*os.File, *index) error) error {
+	f, err := openOwn(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	if err != nil {
+		return err
+	}
+	x := readIndex(key, content)
+	if x.headErr != nil {
+		return fmt.Errorf("index of writers: %w", x.headErr)
+	}
+	if err := change(f, x); err != nil {
+		return err
+	}
+	return writeHead(f, key, x.head)
+}
+
 // update sets the state of the writer.
 func (s *slot) update(key []byte, w writerState) error {
 	var now [slotSize]byte
@@ -179,28 +204,17 @@ func (s *slot) update(key []byte, w writerState) error {
 
 // forgetWriters removes writers from the index. The caller holds the lock of the log.
 func forgetWriters(path string, key []byte, gone map[string]bool) error {
-	f, err := openOwn(path, os.O_RDWR)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxIndex))
-	if err != nil {
-		return err
-	}
-	x := readIndex(key, content)
-	if x.headErr != nil {
-		return fmt.Errorf("index of writers: %w", x.headErr)
-	}
-	for writer := range gone {
-		offset, known := x.offsets[writer]
-		if !known {
-			continue
+	return changeHead(path, key, func(f *os.File, x *index) error {
+		for writer := range gone {
+			offset, known := x.offsets[writer]
+			if !known {
+				continue
+			}
+			x.head.Writers--
+			if _, err := f.WriteAt(append(bytes.Repeat([]byte{' '}, slotSize-1), '\n'), offset); err != nil {
+				return err
+			}
 		}
-		x.head.Writers--
-		if _, err := f.WriteAt(append(bytes.Repeat([]byte{' '}, slotSize-1), '\n'), offset); err != nil {
-			return err
-		}
-	}
-	return writeHead(f, key, x.head)
+		return nil
+	})
 }

@@ -63,7 +63,7 @@ func (v *auditCommand) verify(ctx context.Context, m *Main, state string) error 
 	if err != nil {
 		return err
 	}
-	r, err := audit.Verify(ctx, auditPath(state), key)
+	r, err := audit.Verify(ctx, auditPath(state), key, m.auditCounts(state))
 	if err != nil {
 		return err
 	}

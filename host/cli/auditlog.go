@@ -6,6 +6,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/audit"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/mcp"
 )
 
 // auditPath is the path of the audit log in the directory for state.
@@ -13,6 +14,10 @@ func auditPath(state string) string { return filepath.Join(state, "audit.jsonl")
 
 // auditPurpose is the purpose of the key of the audit log.
 const auditPurpose = "audit"
+
+// auditCounts is where the numbers of lines are kept: among what the user has decided, of which
+// nobody else can make a part. They are of this machine, as the log is.
+func (m *Main) auditCounts(state string) mcp.Store { return m.localState(state) }
 
 // openAudit opens the audit log, with the user's settings and what the managed policy requires.
 func (m *Main) openAudit() (*audit.Log, host.AuditSettings, error) {
@@ -31,7 +36,7 @@ func (m *Main) openAudit() (*audit.Log, host.AuditSettings, error) {
 
 // openAuditIn opens the audit log in the directory for state.
 func (m *Main) openAuditIn(state string, a host.AuditSettings) (*audit.Log, error) {
-	o := &audit.Options{Key: m.derivedKey(state, auditPurpose), Retention: a.Keep, MaxTotal: a.Size, RequireSyslog: a.RequireSyslog, Logger: m.logger()}
+	o := &audit.Options{Key: m.derivedKey(state, auditPurpose), Counts: m.auditCounts(state), Retention: a.Keep, MaxTotal: a.Size, RequireSyslog: a.RequireSyslog, Logger: m.logger()}
 	if a.Syslog != "" {
 		sink, err := audit.OpenSyslog(a.Syslog, func(err error) { m.message("audit log: %v", err) })
 		if err != nil {

@@ -56,7 +56,12 @@ func (m *Main) userState() (stateStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return state.Open(filepath.Join(dir, "state"), m.userKey(dir).Key), nil
+	return m.localState(dir), nil
+}
+
+// localState returns the store in the directory for state.
+func (m *Main) localState(dir string) *state.Store {
+	return state.Open(filepath.Join(dir, "state"), m.userKey(dir).Key)
 }
 
 // stateDir returns the directory for state of the user: that of the XDG Base Directory

@@ -206,7 +206,7 @@ func TestFaultFullDisk(t *testing.T) {
 		t.Errorf("%q are left behind", left)
 	}
 	checkRecord(t, filepath.Join(dir, "audit.jsonl"))
-	report, err := audit.Verify(t.Context(), filepath.Join(dir, "audit.jsonl"), nil)
+	report, err := audit.Verify(t.Context(), filepath.Join(dir, "audit.jsonl"), nil, nil)
 	if err != nil || !report.OK() || report.Incomplete > 1 || report.Lines != 7 {
 		t.Errorf("got %+v, %v, want a log without gaps: outcomes are written when there is space again", report, err)
 	}
