@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -223,5 +224,27 @@ func TestCountsThatCannotBeReadAreReported(t *testing.T) {
 	store.failing.Store(true)
 	if r := verifyCounted(t, path, store); !slices.Equal(kinds(r), []audit.ProblemKind{audit.ProblemIndex}) || !strings.Contains(r.Problems[0].Text, "state: locked") {
 		t.Errorf("got %+v, want it said", r.Problems)
+	}
+}
+
+func TestVerifyWhileProcessesWriteFindsNothing(t *testing.T) {
+	t.Parallel()
+	path, store := filepath.Join(t.TempDir(), "audit.jsonl"), new(mcpserver.MemoryStore)
+	var work sync.WaitGroup
+	for range 3 {
+		work.Go(func() {
+			for range 5 {
+				writeCounted(t, path, store, 20)
+			}
+		})
+	}
+	for range 20 {
+		if r := verifyCounted(t, path, store); !r.OK() {
+			t.Errorf("got %+v, want no problem", r.Problems)
+		}
+	}
+	work.Wait()
+	if r := verifyCounted(t, path, store); !r.OK() || r.Lines != 300 {
+		t.Errorf("got %+v, want all lines", r)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,7 +83,20 @@ const codeOfFile = "file"
 type logFile struct {
 	*os.File
 	path   string
-	number int // 0 for the file that is written now
+	number int   // 0 for the file that is written now
+	limit  int64 // where reading ends
+}
+
+// limitFiles makes files end where they end now.
+func limitFiles(files []*logFile) error {
+	for _, f := range files {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		f.limit = info.Size()
+	}
+	return nil
 }
 
 // openAll opens the files of a log for reading, the oldest first, without those that another
@@ -110,7 +124,7 @@ func openAll(log string, key []byte) (files []*logFile, err error) {
 		if err != nil {
 			return files, err
 		}
-		opened := &logFile{f, path, n}
+		opened := &logFile{f, path, n, math.MaxInt64}
 		files = append(files, opened)
 		if first, ok := opened.replaces(key); ok {
 			files = slices.DeleteFunc(files, func(f *logFile) bool {
@@ -154,11 +168,7 @@ type textLine struct {
 // lines returns the lines of a file from its beginning.
 func (f *logFile) lines() iter.Seq2[textLine, error] {
 	return func(yield func(textLine, error) bool) {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			yield(textLine{}, err)
-			return
-		}
-		r := bufio.NewReaderSize(f, maxLine)
+		r := bufio.NewReaderSize(io.NewSectionReader(f, 0, f.limit), maxLine)
 		for number := 1; ; number++ {
 			text, err := r.ReadSlice('\n')
 			l := textLine{number: number, text: bytes.TrimSuffix(text, []byte{'\n'}), ended: err == nil}

@@ -242,6 +242,10 @@ func TestMissingWriterIsFound(t *testing.T) {
 
 func TestVerifyOfNothing(t *testing.T) {
 	t.Parallel()
+	_, path := open(t, nil)
+	if r := verify(t, path); !r.OK() || r.Lines != 0 {
+		t.Errorf("got %+v, want no problem in a log without lines", r)
+	}
 	if r := verify(t, filepath.Join(t.TempDir(), "audit.jsonl")); !r.OK() || r.Lines != 0 {
 		t.Errorf("got %+v, want no problem without a log", r)
 	}
