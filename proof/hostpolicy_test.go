@@ -212,6 +212,9 @@ var policyAttacks = map[string]func(t *testing.T){
 			"by a directory":         func() error { return errors.Join(os.Remove(u.policy), os.Mkdir(u.policy, 0o755)) },
 			"by a file for all":      func() error { return os.Chmod(u.policy, 0o666) },
 			"by a file for a group":  func() error { return os.Chmod(u.policy, 0o664) },
+			"by null":                func() error { return os.WriteFile(u.policy, []byte("null"), 0o644) },
+			"by null servers":        func() error { return os.WriteFile(u.policy, []byte(`{"servers": null}`), 0o644) },
+			"by an array":            func() error { return os.WriteFile(u.policy, []byte("[]"), 0o644) },
 			"by a file without JSON": func() error { return os.Truncate(u.policy, 5) },
 		} {
 			if err := errors.Join(os.RemoveAll(u.policy), os.WriteFile(u.policy, []byte(`{"servers": {}}`), 0o644), change()); err != nil {

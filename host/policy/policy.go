@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -70,7 +71,7 @@ var trusts = []host.Trust{host.TrustAsk, host.TrustBaseline, host.TrustAuto}
 
 func parse(path string, content []byte) (*Policy, error) {
 	var d document
-	if err := json.Unmarshal(content, &d, json.RejectUnknownMembers(true)); err != nil {
+	if err := errors.Join(json.Unmarshal(content, &d, json.RejectUnknownMembers(true)), refuseNull(content)); err != nil {
 		return nil, err
 	}
 	p := &Policy{Path: path, trust: d.Trust, noDev: d.Dev != nil && !*d.Dev}
@@ -90,6 +91,22 @@ func parse(path string, content []byte) (*Policy, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// refuseNull returns an error if null is in the place of a value. The decoder takes it as an
+// absent member, which restricts nothing. Those within entries are problems of the entries.
+func refuseNull(content []byte) error {
+	d := jsontext.NewDecoder(bytes.NewReader(content))
+	for {
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil // the end, or what is not JSON, which is an error already
+		}
+		at := string(d.StackPointer())
+		if token.Kind() == 'n' && !strings.HasPrefix(at, "/servers/allow/") && !strings.HasPrefix(at, "/servers/deny/") {
+			return fmt.Errorf("found null at %q, want a value, or no such member", cmp.Or(at, "/"))
+		}
+	}
 }
 
 func (p *Policy) problem(format string, args ...any) {
@@ -148,7 +165,8 @@ func (p *Policy) readEntry(e *entry, v jsontext.Value) {
 				continue
 			}
 		case "command", "env":
-			if json.Unmarshal(value, &words) != nil || len(words) == 0 && name == "command" {
+			var ok bool
+			if words, ok = readTexts(value); !ok || len(words) == 0 && name == "command" {
 				fail("%s: want an array of texts", name)
 				continue
 			}
@@ -190,6 +208,18 @@ func (p *Policy) readEntry(e *entry, v jsontext.Value) {
 	if e.name == "" && e.url == nil && e.command == nil && e.digest == "" && !e.unreadable {
 		fail("want a name, a url, a command or a digest")
 	}
+}
+
+// readTexts reads an array of texts, none of which is null.
+func readTexts(value jsontext.Value) (texts []string, ok bool) {
+	var all []*string
+	if value.Kind() != '[' || json.Unmarshal(value, &all) != nil || slices.Contains(all, nil) {
+		return nil, false
+	}
+	for _, text := range all {
+		texts = append(texts, *text)
+	}
+	return texts, true
 }
 
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-fA-F]{64}$`)

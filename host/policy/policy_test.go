@@ -197,10 +197,11 @@ func TestContentThatWasAdmittedDecidesAndNoLaterOne(t *testing.T) {
 func TestUnreadableEntryDropsNoOther(t *testing.T) {
 	t.Parallel()
 	p := loaded(t, `{"servers": {
-		"allow": [{"url": 5}, "x", {"command": ["npx"]}, {"nmae": "a"}, {"name": "good"}, {"name": "half", "urll": "https://x"}],
-		"deny": [{"digest": "md5:1"}, {"name": "bad", "comand": ["x"]}, {"url": "no pattern"}, {}, {"url": "https://evil.com/*"}]
+		"allow": [{"url": 5}, "x", {"command": ["npx"]}, {"nmae": "a"}, {"name": "good"}, {"name": "half", "urll": "https://x"}, null,
+			{"command": ["/usr/bin/true", null]}, {"name": null}, {"name": "half", "env": null}],
+		"deny": [{"digest": "md5:1"}, {"name": "bad", "comand": ["x"]}, {"url": "no pattern"}, {}, null, {"url": "https://evil.com/*"}]
 	}}`)
-	if len(p.Problems) != 9 {
+	if len(p.Problems) != 14 {
 		t.Errorf("got problems %q, want one for each entry that cannot be used", p.Problems)
 	}
 	for key, want := range map[string]bool{"good": true, "half": false, "a": false, "bad": false, "x": false} {
@@ -261,6 +262,18 @@ func TestPolicyThatOthersCanChangeStopsEverything(t *testing.T) {
 		"no JSON":                          func(_, path string) error { return os.WriteFile(path, []byte(`{"servers": `), 0o644) },
 		"a member that is unknown":         func(_, path string) error { return os.WriteFile(path, []byte(`{"server": {}}`), 0o644) },
 		"an empty file":                    func(_, path string) error { return os.WriteFile(path, nil, 0o644) },
+		"null":                             func(_, path string) error { return os.WriteFile(path, []byte(`null`), 0o644) },
+		"an array":                         func(_, path string) error { return os.WriteFile(path, []byte(`[]`), 0o644) },
+		"null servers":                     func(_, path string) error { return os.WriteFile(path, []byte(`{"servers": null}`), 0o644) },
+		"an array of servers":              func(_, path string) error { return os.WriteFile(path, []byte(`{"servers": []}`), 0o644) },
+		"null for what is allowed":         func(_, path string) error { return os.WriteFile(path, []byte(`{"servers": {"allow": null}}`), 0o644) },
+		"null for what is denied":          func(_, path string) error { return os.WriteFile(path, []byte(`{"servers": {"deny": null}}`), 0o644) },
+		"null trust":                       func(_, path string) error { return os.WriteFile(path, []byte(`{"trust": null}`), 0o644) },
+		"null dev":                         func(_, path string) error { return os.WriteFile(path, []byte(`{"dev": null}`), 0o644) },
+		"a null audit log":                 func(_, path string) error { return os.WriteFile(path, []byte(`{"audit": null}`), 0o644) },
+		"null in the audit log":            func(_, path string) error { return os.WriteFile(path, []byte(`{"audit": {"first": null}}`), 0o644) },
+		"null flags":                       func(_, path string) error { return os.WriteFile(path, []byte(`{"forbiddenFlags": null}`), 0o644) },
+		"a null flag":                      func(_, path string) error { return os.WriteFile(path, []byte(`{"forbiddenFlags": [null]}`), 0o644) },
 		"a list of another type":           func(_, path string) error { return os.WriteFile(path, []byte(`{"servers": {"deny": "x"}}`), 0o644) },
 		"more than a MiB":                  func(_, path string) error { return os.WriteFile(path, make([]byte, 1<<20+1), 0o644) },
 		"an audit log that is not defined": func(_, path string) error { return os.WriteFile(path, []byte(`{"audit": {"keep": "x"}}`), 0o644) },
