@@ -45,13 +45,42 @@ func (m *Main) loadPolicy() (err error) {
 		return nil
 	}
 	m.policyVersion = fileVersionOf(policyPlace.String()) // before it is read, so that no change is missed
-	if m.policy, err = policyPlace.Load(); err != nil {
+	if m.policy, err = readPolicy(); err != nil {
 		return &codedError{exitPolicy, err}
 	}
 	if f := m.policy.ForbiddenFlag(m.givenFlags); f != "" {
 		return codedErrorf(exitPolicy, "%s: %w, %s", dashed(f), policy.ErrDenied, m.policy.Path)
 	}
+	for _, v := range flagVariables {
+		if value, _ := m.getenv(v.variable); value != "" && m.policy.ForbiddenFlag([]string{v.flag}) != "" {
+			return codedErrorf(exitPolicy, "$%s, which stands for %s: %w, %s", v.variable, dashed(v.flag), policy.ErrDenied, m.policy.Path)
+		}
+	}
 	return nil
+}
+
+// flagVariables are the variables that stand for flags. A policy that forbids the flag forbids
+// the variable.
+var flagVariables = []struct{ flag, variable string }{{"url", urlVariable}, {"token", tokenVariable}, {"store", storeVariable}}
+
+// readPolicy reads the managed policy, nil if there is none.
+func readPolicy() (*policy.Policy, error) {
+	p, err := policyPlace.Load()
+	if err == nil {
+		err = p.CheckFlags(allFlags())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// allFlags returns the names of the flags of all commands, without dashes.
+func allFlags() (names []string) {
+	for _, e := range commands {
+		flagsOf(&e, e.make()).VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	}
+	return names
 }
 
 // checkPolicy returns an error if the managed policy denies a server. Every way to a server
@@ -101,7 +130,7 @@ func (v *policyCommand) run(_ context.Context, m *Main, operands []string) error
 	case len(operands) > 2 || len(operands) == 2 && v.command != nil:
 		return usagef("found several servers, want one")
 	}
-	p, err := policyPlace.Load()
+	p, err := readPolicy()
 	if err != nil {
 		return &codedError{exitPolicy, err}
 	}
@@ -196,7 +225,7 @@ func (h *hostProcess) currentPolicy() *policy.Policy {
 
 // reloadPolicy reads the managed policy again. If it cannot be read no server may run.
 func (h *hostProcess) reloadPolicy() error {
-	p, err := policyPlace.Load()
+	p, err := readPolicy()
 	if err != nil {
 		return err
 	}

@@ -63,9 +63,14 @@ func (p Place) Load() (*Policy, error) {
 	}
 	policy, err := parse(p.Path, content)
 	if err != nil {
-		return nil, fmt.Errorf("managed policy: %s: %w; no server is run until the administrator has repaired it", p.Path, err)
+		return nil, (&Policy{Path: p.Path}).unusable(err)
 	}
 	return policy, nil
+}
+
+// unusable returns the error of a file that is no policy.
+func (p *Policy) unusable(err error) error {
+	return fmt.Errorf("managed policy: %s: %w; no server is run until the administrator has repaired it", p.Path, err)
 }
 
 // read reads the file if only its owner can change it.

@@ -248,6 +248,20 @@ func (p *Policy) Audit(own host.AuditSettings) host.AuditSettings {
 	return own
 }
 
+// CheckFlags returns an error if the policy forbids a flag that is none of those known: what the
+// administrator means by it would be allowed. No server may run then.
+func (p *Policy) CheckFlags(known []string) error {
+	if p == nil {
+		return nil
+	}
+	for i, f := range p.flags {
+		if !slices.Contains(known, f) {
+			return p.unusable(fmt.Errorf("forbiddenFlags[%d]: found %q, want a flag of fondaco", i, f))
+		}
+	}
+	return nil
+}
+
 // ForbiddenFlag returns the first of the given flags that the policy forbids, without
 // dashes, or nothing.
 func (p *Policy) ForbiddenFlag(given []string) string {

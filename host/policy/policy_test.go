@@ -342,6 +342,20 @@ func TestFlagsAreForbiddenByName(t *testing.T) {
 	}
 }
 
+func TestForbiddenFlagThatDoesNotExistStopsEverything(t *testing.T) {
+	t.Parallel()
+	known := []string{"yes", "url"}
+	for content, want := range map[string]string{
+		`{}`: "", `{"forbiddenFlags": ["--yes", "url"]}`: "",
+		`{"forbiddenFlags": ["yes", "--ur"]}`: `forbiddenFlags[1]: found "ur"`, `{"forbiddenFlags": ["--"]}`: `forbiddenFlags[0]: found ""`, `{"forbiddenFlags": ["--yes=true"]}`: `found "yes=true"`,
+	} {
+		err := loaded(t, content).CheckFlags(known)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "no server is run")) {
+			t.Errorf("%s: got %v, want %q", content, err, want)
+		}
+	}
+}
+
 func TestDevHasNoEffectIfThePolicySaysSo(t *testing.T) {
 	t.Parallel()
 	u := host.Upstream{Key: "a", Settings: host.Settings{Dev: true}}
