@@ -90,6 +90,29 @@ func TestURLsAreComparedPartByPart(t *testing.T) {
 	}
 }
 
+func TestPatternOfAnOriginIsForAllItsPaths(t *testing.T) {
+	t.Parallel()
+	p := loaded(t, `{"servers": {"allow": [{"url": "https://good.example"}, {"url": "*://*.other.example"}], "deny": [{"url": "https://evil.other.example"}, {"url": "https://root.other.example/"}]}}`)
+	for url, want := range map[string]bool{
+		"https://good.example":                  true,
+		"https://good.example/":                 true,
+		"https://good.example/a/b?c":            true,
+		"https://good.example:8443/":            false,
+		"http://good.example/":                  false,
+		"https://good.example.evil/":            false,
+		"https://evil.other.example":            false,
+		"https://evil.other.example/":           false,
+		"https://evil.other.example/mcp":        false,
+		"https://evil.other.example/a/../b/%2f": false,
+		"https://root.other.example":            false,
+		"https://root.other.example/mcp":        true,
+	} {
+		if err := p.Check(remote(url)); (err == nil) != want {
+			t.Errorf("%s: got %v, want allowed: %v", url, err, want)
+		}
+	}
+}
+
 func TestDenialsWin(t *testing.T) {
 	t.Parallel()
 	p := loaded(t, `{"servers": {"allow": [{"name": "*"}], "deny": [{"name": "bad*"}, {"url": "*://*.evil.com/*"}, {"command": ["npx"]}, {"command": ["sh", "-c", "x"]}]}}`)

@@ -14,7 +14,8 @@ import (
 // In each part '*' matches any characters.
 type urlPattern struct{ scheme, host, port, path string }
 
-// parsePattern parses a pattern such as https://*.example.com/mcp or unix:///run/*.sock.
+// parsePattern parses a pattern such as https://*.example.com/mcp or unix:///run/*.sock. One without
+// a path, such as https://example.com, is for all paths.
 func parsePattern(s string) (*urlPattern, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok || scheme == "" {
@@ -23,7 +24,7 @@ func parsePattern(s string) (*urlPattern, error) {
 	authority, below, slash := strings.Cut(rest, "/")
 	p := &urlPattern{scheme: strings.ToLower(scheme), host: authority, path: "/" + below}
 	if !slash {
-		p.path = "/"
+		p.path = "*"
 	}
 	if strings.Contains(authority, "@") || strings.ContainsAny(below, "#?") {
 		return nil, fmt.Errorf("found %q, want no user, no query and no fragment", s)
