@@ -15,6 +15,6 @@ type AuditSettings struct {
 	Size int64
 	// Syslog is the URL of a syslog server that gets each line. Default: none.
 	Syslog string
-	// RequireSyslog refuses calls while the syslog server takes no further lines.
+	// RequireSyslog is First, and refuses calls whose line the syslog server does not take.
 	RequireSyslog bool
 }

@@ -1,6 +1,9 @@
 package audit
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Retain removes and sums up lines as of a time, also of files that were just rotated.
 func (l *Log) Retain(now time.Time) error { return l.retain(now, -time.Hour) }
@@ -11,6 +14,9 @@ func (l *Log) FlushRepeats() {
 	defer l.mu.Unlock()
 	l.writeRepeats()
 }
+
+// AwaitSyslog waits for a line as Write does.
+func AwaitSyslog(sent <-chan error) error { return (&Syslog{ctx: context.Background()}).await(sent) }
 
 // SlotSize is that of the index.
 const SlotSize = slotSize

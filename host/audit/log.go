@@ -43,8 +43,8 @@ type Options struct {
 	Retention time.Duration
 	// Syslog also gets each line. Default: nil.
 	Syslog *Syslog
-	// RequireSyslog makes Write fail for calls that are about to be made while Syslog takes
-	// no further lines.
+	// RequireSyslog makes Write wait, for calls that are about to be made, until the line was
+	// written to the socket of Syslog, and fail if it cannot be within 5 seconds.
 	RequireSyslog bool
 	// Logger receives the errors of what is done in the background. Default:
 	// slog.Default().
@@ -145,33 +145,41 @@ func (l *Log) Hide(secrets []string) {
 // written before the next line, but no approval, consent or grant, because it has no effect.
 // Failures of one owner that repeat are counted, in one line a minute.
 func (l *Log) Write(d host.Decision) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return fmt.Errorf("audit: %w", fs.ErrClosed)
+	sent, err := l.write(d)
+	if err == nil && sent != nil {
+		if err = l.options.Syslog.await(sent); err != nil {
+			err = fmt.Errorf("syslog: %w", err)
+		}
 	}
-	if err := l.write(d); err != nil {
+	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil
 }
 
-func (l *Log) write(d host.Decision) error {
+// write is Write without waiting for syslog. It returns what is left to wait for, or nil.
+func (l *Log) write(d host.Decision) (sent <-chan error, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, fs.ErrClosed
+	}
 	if err := l.findKey(); err != nil {
-		return err
+		return nil, err
 	}
 	r := l.newRecord(d)
 	now := time.Now()
 	if !l.repeats.admit(&r, now) {
 		l.startFlush()
-		return nil
+		return nil, nil
 	}
-	err := l.writeUnwritten()
-	if err == nil && l.options.RequireSyslog && r.Outcome == host.OutcomeBegun && !l.options.Syslog.ready() {
+	required := l.options.RequireSyslog && r.Outcome == host.OutcomeBegun
+	err = l.writeUnwritten()
+	if err == nil && required && !l.options.Syslog.ready() {
 		err = errors.New("syslog takes no further lines")
 	}
 	if err == nil {
-		err = l.append(&r)
+		sent, err = l.appendAndSend(&r)
 	}
 	if err != nil && !precedes(&r) {
 		l.keepUnwritten(r)
@@ -179,7 +187,10 @@ func (l *Log) write(d host.Decision) error {
 	if now.Sub(l.retained) > retentionInterval {
 		l.startRetention()
 	}
-	return err
+	if !required {
+		sent = nil
+	}
+	return sent, err
 }
 
 // precedes reports whether a record is written before what it says, which does not happen if
@@ -261,8 +272,14 @@ const actionLose host.Action = "lose"
 
 // append adds a record to the writer's chain.
 func (l *Log) append(r *Record) error {
+	_, err := l.appendAndSend(r)
+	return err
+}
+
+// appendAndSend is append. The channel is that of Syslog.send, nil without syslog.
+func (l *Log) appendAndSend(r *Record) (<-chan error, error) {
 	if err := l.rotate(); err != nil {
-		return err
+		return nil, err
 	}
 	l.addToIndex()
 	next := l.self
@@ -273,16 +290,16 @@ func (l *Log) append(r *Record) error {
 		err = l.appendLine(line)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	next.Last = r.Code
 	l.self = next
 	l.updateIndex()
 	l.startCounting()
-	if l.options.Syslog != nil {
-		l.options.Syslog.send(r, line)
+	if l.options.Syslog == nil {
+		return nil, nil
 	}
-	return nil
+	return l.options.Syslog.send(r, line), nil
 }
 
 // appendLine writes a line. It begins a new line if the last one is incomplete, for instance

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -19,18 +20,22 @@ import (
 )
 
 // Syslog sends lines to a syslog server in the form of RFC 5424. The message is the line
-// as it is in the log, with its authentication code. Lines wait in a queue, so sending never
-// delays a call; lines that find the queue full are dropped and counted. All methods are safe
+// as it is in the log, with its authentication code. Lines wait in a queue, so sending delays
+// no call unless Options.RequireSyslog is set; lines that find the queue full are dropped and counted. All methods are safe
 // for concurrent use. It is our own, because log/syslog of the standard library is not for
 // Windows, has the older form of RFC 3164, and blocks.
 type Syslog struct {
 	network, address string
 	tls              bool
 	hostname         string
-	lines            chan []byte
+	lines            chan syslogMessage
 	dropped          atomic.Int64
 	failing          atomic.Bool // the last attempt to send has failed
 	onError          func(error)
+
+	conn            net.Conn // used by run alone, as are both below
+	reportedDrops   int64
+	reportedFailure bool
 
 	ctx  context.Context
 	end  context.CancelFunc
@@ -40,7 +45,7 @@ type Syslog struct {
 const (
 	// maxSyslogQueue is the number of lines that wait to be sent.
 	maxSyslogQueue = 1024
-	// syslogTimeout limits each connection and each write.
+	// syslogTimeout limits each connection and each write, and how long a line is waited for.
 	syslogTimeout = 5 * time.Second
 	// syslogPause is the pause after a failure; it doubles up to maxSyslogPause.
 	syslogPause, maxSyslogPause = time.Second, 30 * time.Second
@@ -57,7 +62,7 @@ func OpenSyslog(address string, onError func(error)) (*Syslog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("syslog: %w", err)
 	}
-	s := &Syslog{network: u.Scheme, address: u.Host, lines: make(chan []byte, maxSyslogQueue), onError: onError}
+	s := &Syslog{network: u.Scheme, address: u.Host, lines: make(chan syslogMessage, maxSyslogQueue), onError: onError}
 	switch {
 	case u.Scheme == "unix" && u.Host == "" && u.Path != "":
 		s.network, s.address = "unixgram", u.Path
@@ -76,8 +81,8 @@ func OpenSyslog(address string, onError func(error)) (*Syslog, error) {
 // Dropped returns how many lines were dropped.
 func (s *Syslog) Dropped() int64 { return s.dropped.Load() }
 
-// ready reports whether the queue takes a line.
-func (s *Syslog) ready() bool { return s != nil && len(s.lines) < cap(s.lines) }
+// ready reports whether a line would probably be sent now.
+func (s *Syslog) ready() bool { return s != nil && len(s.lines) < cap(s.lines) && !s.failing.Load() }
 
 // facility is "log audit". Spec: RFC 5424 6.2.1
 const facility = 13
@@ -111,60 +116,109 @@ func headerField(s string, limit int) string {
 	return cmp.Or(s[:min(len(s), limit)], "-")
 }
 
-// send queues a record.
-func (s *Syslog) send(r *Record, line []byte) {
+// syslogMessage is a message in the queue.
+type syslogMessage struct {
+	text []byte
+	sent chan error // gets the result of the first attempt to send it
+}
+
+// send queues a record. The channel that it returns gets an error, or nil when the message was
+// written to the socket.
+func (s *Syslog) send(r *Record, line []byte) <-chan error {
+	m := syslogMessage{s.message(severity(r), r.Time, string(r.Action), line), make(chan error, 1)}
 	select {
-	case s.lines <- s.message(severity(r), r.Time, string(r.Action), line):
+	case s.lines <- m:
 	default:
 		s.dropped.Add(1)
+		m.sent <- errors.New("the queue is full")
+	}
+	return m.sent
+}
+
+// await waits until a message that send has queued was written to the socket, for 5 seconds at
+// most.
+func (s *Syslog) await(sent <-chan error) error {
+	timer := time.NewTimer(syslogTimeout)
+	defer timer.Stop()
+	select {
+	case err := <-sent:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("the server has not taken the line in %v", syslogTimeout)
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
 	}
 }
 
 // run sends what is queued until the end.
 func (s *Syslog) run() {
-	var conn net.Conn
-	defer func() {
-		if conn != nil {
-			_ = conn.Close()
+	defer s.disconnect()
+	for m := range s.lines {
+		if !s.deliver(m) {
+			return
 		}
-	}()
-	var reported int64
-	pause := syslogPause
-	for message := range s.lines {
-		for {
-			var err error
-			if conn == nil {
-				conn, err = s.connect()
-			}
-			if n := s.dropped.Load(); err == nil && n > reported {
-				err = s.write(conn, s.message(4, time.Now(), "dropped", fmt.Appendf(nil, `{"dropped":%d}`, n-reported)))
-				if err == nil {
-					reported = n
-				}
-			}
-			if err == nil {
-				err = s.write(conn, message)
-			}
-			if err == nil {
-				pause = syslogPause
-				s.failing.Store(false)
-				break
-			}
-			if conn != nil {
-				_ = conn.Close()
-				conn = nil
-			}
-			if !s.failing.Swap(true) && s.onError != nil {
-				s.onError(fmt.Errorf("syslog: %w", err))
-			}
-			select {
-			case <-s.ctx.Done():
-				s.dropped.Add(1 + int64(len(s.lines)))
-				return
-			case <-time.After(pause):
-				pause = min(2*pause, maxSyslogPause)
-			}
+	}
+}
+
+// deliver sends a message, again if that fails. It reports false at the end.
+func (s *Syslog) deliver(m syslogMessage) bool {
+	for pause := syslogPause; ; pause = min(2*pause, maxSyslogPause) {
+		reused := s.conn != nil
+		err := s.attempt(m.text)
+		if err != nil && reused {
+			err = s.attempt(m.text) // the server may have closed the connection meanwhile
 		}
+		if s.failing.Store(err != nil); err == nil {
+			m.report(nil)
+			return true
+		}
+		if m.report(err); !s.reportedFailure && s.onError != nil {
+			s.onError(fmt.Errorf("syslog: %w", err))
+		}
+		s.reportedFailure = true
+		select {
+		case <-s.ctx.Done():
+			s.dropped.Add(1 + int64(len(s.lines)))
+			return false
+		case <-time.After(pause):
+		}
+	}
+}
+
+// report says how the first attempt has ended, to whoever waits for it.
+func (m *syslogMessage) report(err error) {
+	select {
+	case m.sent <- err:
+	default:
+	}
+}
+
+// attempt sends a message once, and before it how many were dropped.
+func (s *Syslog) attempt(text []byte) (err error) {
+	if s.conn == nil {
+		s.conn, err = s.connect()
+	}
+	if n := s.dropped.Load(); err == nil && n > s.reportedDrops {
+		err = s.write(s.conn, s.message(4, time.Now(), "dropped", fmt.Appendf(nil, `{"dropped":%d}`, n-s.reportedDrops)))
+		if err == nil {
+			s.reportedDrops = n
+		}
+	}
+	if err == nil {
+		err = s.write(s.conn, text)
+	}
+	if err != nil {
+		s.disconnect()
+		return err
+	}
+	s.reportedFailure = false
+	return nil
+}
+
+func (s *Syslog) disconnect() {
+	if s.conn != nil {
+		_ = s.conn.Close()
+		s.conn = nil
 	}
 }
 

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -169,6 +171,92 @@ func TestSyslogThatCannotBeReachedDelaysNoCall(t *testing.T) {
 	sink.Close()
 	if sink.Dropped() < 100 {
 		t.Errorf("got %d dropped, want those too that waited at the end", sink.Dropped())
+	}
+}
+
+func begin(l *audit.Log) error {
+	return l.Write(host.Decision{Time: time.Now(), Upstream: "u", Action: host.ActionCall, Outcome: host.OutcomeBegun})
+}
+
+// The first line of a process finds an empty queue.
+func TestFirstCallIsRefusedIfARequiredSyslogDoesNotTakeItsLine(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	accepting, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepting.Close()
+	go func() {
+		for {
+			c, err := accepting.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	for what, address := range map[string]string{
+		"nothing listens":            "tcp://" + closed.Addr().String(),
+		"the server does not do TLS": "tls://" + accepting.Addr().String(),
+		"there is no socket":         "unix://" + filepath.Join(t.TempDir(), "log"),
+	} {
+		sink, err := audit.OpenSyslog(address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, _ := open(t, &audit.Options{Syslog: sink, RequireSyslog: true})
+		if err := begin(l); err == nil || !strings.Contains(err.Error(), "syslog: ") {
+			t.Errorf("%s: got %v, want the call refused", what, err)
+		}
+		if err := begin(l); err == nil {
+			t.Errorf("%s: got no error for the next call", what)
+		}
+		sink.Close()
+	}
+}
+
+func TestRequiredSyslogThatTakesNothingRefusesACallAfterFiveSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if err := audit.AwaitSyslog(make(chan error)); err == nil || time.Since(start) != 5*time.Second {
+			t.Errorf("got %v after %v, want an error after 5s", err, time.Since(start))
+		}
+	})
+}
+
+func TestRestartedSyslogRefusesNoCall(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	sink, err := audit.OpenSyslog("tcp://"+listener.Addr().String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sink.Close()
+	l, _ := open(t, &audit.Options{Syslog: sink, RequireSyslog: true})
+	for range 3 {
+		if err := begin(l); err != nil {
+			t.Fatal(err)
+		}
+		c, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(c.(*net.TCPConn).SetLinger(0), c.Close()); err != nil { // the next write to it fails
+			t.Fatal(err)
+		}
 	}
 }
 

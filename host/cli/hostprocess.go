@@ -169,7 +169,7 @@ func (h *hostProcess) openStores(o *gateway.Options) (err error) {
 	if h.audit, settings, err = h.main.openAudit(); err != nil {
 		return err
 	}
-	o.RecordFirst = settings.First
+	o.RecordFirst = settings.First || settings.RequireSyslog
 	h.audit.Hide(h.main.secrets.configure(h.upstreams))
 	if h.tokens, err = h.main.tokenStore(); err != nil {
 		return err
