@@ -70,8 +70,8 @@ const (
 	// rotationWait is how long a line waits for another process that rotates or sums up,
 	// and rotationPause how long it is before the next attempt. Meanwhile the file grows.
 	rotationWait, rotationPause = 20 * time.Millisecond, time.Second
-	// indexWait is how long the first line of a process waits for the same, because lines at
-	// the end of a writer that is not in the index can be removed unseen.
+	// indexWait is how long the first line of a process waits for the same, because no line
+	// is written by a process that is not in the index.
 	indexWait = time.Second
 	// retentionInterval is how often lines are removed by their age.
 	retentionInterval = time.Hour
@@ -95,8 +95,10 @@ type Log struct {
 	keyKnown   bool
 	secrets    redactor
 	self       writerState
-	slot       *slot // nil until the writer is in the index
-	torn       bool  // the last line is incomplete
+	slot       *slot     // nil until the writer is in the index
+	joinErr    error     // why it is not
+	joinAgain  time.Time // no attempt is made before
+	torn       bool      // the last line is incomplete
 	waitUntil  time.Time
 	repeats    repeats
 	flush      *time.Timer // of repeats
@@ -281,7 +283,9 @@ func (l *Log) appendAndSend(r *Record) (<-chan error, error) {
 	if err := l.rotate(); err != nil {
 		return nil, err
 	}
-	l.addToIndex()
+	if err := l.addToIndex(); err != nil {
+		return nil, err
+	}
 	next := l.self
 	next.Sequence++
 	r.Writer, r.Sequence, r.Previous = next.Writer, next.Sequence, l.self.Last
@@ -315,25 +319,35 @@ func (l *Log) appendLine(line []byte) error {
 	return err
 }
 
-// addToIndex adds the writer to the index, unless another process holds the lock.
-func (l *Log) addToIndex() {
-	isFirst := l.self.Sequence == 0
-	if l.slot != nil || time.Now().Before(l.waitUntil) && !isFirst && !l.closed { // the rotation may have failed just now
-		return
+// addToIndex adds the writer to the index. No line is written before: those at the end of a writer
+// that is not in the index could be removed unseen, and verify would report it for good.
+func (l *Log) addToIndex() error {
+	if l.slot != nil {
+		return nil
+	}
+	if time.Now().Before(l.joinAgain) {
+		return l.joinErr
 	}
 	wait := rotationWait
-	if isFirst || l.closed {
+	if l.joinErr == nil || l.closed {
 		wait = indexWait
 	}
+	if err := l.join(wait); err != nil {
+		l.joinErr, l.joinAgain = fmt.Errorf("cannot add this process to the index: %w", err), time.Now().Add(rotationPause)
+		return l.joinErr
+	}
+	l.joinErr = nil
+	return nil
+}
+
+func (l *Log) join(wait time.Duration) error {
 	unlock, err := l.lock(wait)
 	if err != nil {
-		return
+		return err
 	}
 	defer unlock()
-	if l.slot, err = addWriter(indexPath(l.path), l.key, l.self.Writer, l.joinCounts); err != nil {
-		l.options.Logger.Warn("audit log: cannot add the writer to the index", "error", err)
-		l.waitUntil = time.Now().Add(rotationPause)
-	}
+	l.slot, err = addWriter(indexPath(l.path), l.key, l.self.Writer, l.joinCounts)
+	return err
 }
 
 // updateIndex stores which line is the last. The line itself is in the log already, so a
@@ -354,7 +368,7 @@ func (l *Log) updateIndex() {
 
 // lock takes the lock between processes for a short change.
 func (l *Log) lock(wait time.Duration) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), wait, fmt.Errorf("another process has held the lock for %v", wait))
 	defer cancel()
 	if unlock, err = userfile.Lock(ctx, lockPath(l.path)); err != nil {
 		l.waitUntil = time.Now().Add(rotationPause)
@@ -472,10 +486,14 @@ func (l *Log) Close() error {
 			timer.Stop()
 		}
 	}
+	l.joinAgain = time.Time{}
 	l.writeRepeats()
 	err := l.writeUnwritten()
+	if err != nil {
+		err = fmt.Errorf("lines that could not be written: %d: %w", int64(len(l.unwritten))+l.lost, err)
+	}
 	if l.self.Sequence > 0 {
-		l.addToIndex()
+		err = errors.Join(err, l.addToIndex())
 		l.self.Closed = true
 		l.updateIndex()
 		l.countUntil(l.self, indexWait)

@@ -146,12 +146,15 @@ func addWriter(path string, key []byte, writer string, join func(*index)) (s *sl
 	}
 	join(x)
 	s = &slot{f, x.free, writer}
+	if offset, known := x.offsets[writer]; known {
+		s.offset = offset // the head could not be written before
+	}
 	text, err := encodeSlot(key, codeOfWriter, writerState{Writer: writer})
 	if err == nil {
 		_, err = f.WriteAt(text, s.offset)
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, f.Truncate(int64(len(content)))) // the disk may be full
 	}
 	x.head.Writers++ // the number of slots does not matter: what was removed stays missing
 	return s, writeHead(f, key, x.head)
