@@ -242,7 +242,7 @@ func (e *entry) allows(s *subject) bool {
 // denied by its name in any directory, with any arguments if the entry has none; a digest may
 // be that of a file among the arguments.
 func (e *entry) denies(s *subject) bool {
-	if e.name == "" && e.url == nil && e.command == nil && e.digest == "" {
+	if e.name == "" && e.decidable() {
 		return false // nothing of it can be read
 	}
 	if e.name != "" && !host.MatchPattern(e.name, s.name) || e.url != nil && (s.url == nil || !e.url.matches(s.url)) {
@@ -251,7 +251,20 @@ func (e *entry) denies(s *subject) bool {
 	if e.command != nil && !(e.deniesProgram(s) && (len(e.command) == 1 || slices.Equal(e.command[1:], s.args))) {
 		return false
 	}
-	return e.digest == "" || e.deniesDigest(s)
+	return (e.dir == "" || e.deniesDir(s)) && (e.digest == "" || e.deniesDigest(s))
+}
+
+// deniesDir reports whether a program runs in the directory of the entry, also by a symbolic link.
+// One without a directory of its own runs in that of this process.
+func (e *entry) deniesDir(s *subject) bool {
+	if s.written == "" {
+		return false
+	}
+	dir, err := filepath.Abs(s.dir)
+	if err != nil || dir == e.dir {
+		return true
+	}
+	return userfile.CheckLocal(dir, s.project) == nil && resolved(dir) == resolved(e.dir)
 }
 
 func (e *entry) deniesProgram(s *subject) bool {

@@ -205,7 +205,7 @@ func (p *Policy) readEntry(e *entry, v jsontext.Value) {
 			fail("found %q, want name, url, command, env, dir or digest", name)
 		}
 	}
-	if e.name == "" && e.url == nil && e.command == nil && e.digest == "" && !e.unreadable {
+	if isDenial := strings.HasPrefix(e.where, "servers.deny"); e.name == "" && e.url == nil && e.command == nil && e.digest == "" && !(isDenial && e.dir != "") && !e.unreadable {
 		fail("want a name, a url, a command or a digest")
 	}
 }

@@ -180,6 +180,56 @@ func TestProgramsAreAllowedByPathArgumentsAndVariables(t *testing.T) {
 	}
 }
 
+func TestProgramsAreDeniedByTheirDirectory(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links of Windows need a privilege")
+	}
+	dir, other := t.TempDir(), t.TempDir()
+	below, link := filepath.Join(dir, "below"), filepath.Join(other, "link")
+	if err := errors.Join(os.Mkdir(below, 0o700), os.Symlink(dir, link)); err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byDir := loaded(t, fmt.Sprintf(`{"servers": {"deny": [{"dir": %q}]}}`, dir))
+	byLink := loaded(t, fmt.Sprintf(`{"servers": {"deny": [{"dir": %q}]}}`, link))
+	byHere := loaded(t, fmt.Sprintf(`{"servers": {"deny": [{"dir": %q}]}}`, here))
+	byBoth := loaded(t, fmt.Sprintf(`{"servers": {"deny": [{"dir": %q, "command": ["sh"]}]}}`, dir))
+	for _, p := range []*policy.Policy{byDir, byLink, byHere, byBoth} {
+		if len(p.Problems) > 0 {
+			t.Errorf("got problems %q", p.Problems)
+		}
+	}
+	for what, test := range map[string]struct {
+		p    *policy.Policy
+		u    mcpclient.Target
+		want bool
+	}{
+		"in the directory":             {byDir, &mcpclient.CommandTarget{Path: "/bin/true", Dir: dir}, false},
+		"with a slash":                 {byDir, &mcpclient.CommandTarget{Path: "/bin/true", Dir: dir + "/"}, false},
+		"by another way":               {byDir, &mcpclient.CommandTarget{Path: "/bin/true", Dir: below + "/.."}, false},
+		"by a link":                    {byDir, &mcpclient.CommandTarget{Path: "/bin/true", Dir: link}, false},
+		"what the link leads to":       {byLink, &mcpclient.CommandTarget{Path: "/bin/true", Dir: dir}, false},
+		"below it":                     {byDir, &mcpclient.CommandTarget{Path: "/bin/true", Dir: below}, true},
+		"elsewhere":                    {byDir, &mcpclient.CommandTarget{Path: "/bin/true", Dir: other}, true},
+		"no program":                   {byDir, mcpclient.URL("https://example.com"), true},
+		"the directory of the process": {byHere, mcpclient.Command("/bin/true"), false},
+		"the program and directory":    {byBoth, &mcpclient.CommandTarget{Path: "/bin/sh", Dir: dir}, false},
+		"the program elsewhere":        {byBoth, &mcpclient.CommandTarget{Path: "/bin/sh", Dir: other}, true},
+		"another program there":        {byBoth, &mcpclient.CommandTarget{Path: "/bin/true", Dir: dir}, true},
+	} {
+		if err := test.p.Check(&host.Upstream{Key: "p", Target: test.u}); (err == nil) != test.want {
+			t.Errorf("%s: got %v, want allowed: %v", what, err, test.want)
+		}
+	}
+	if p := loaded(t, fmt.Sprintf(`{"servers": {"allow": [{"dir": %q}]}}`, dir)); len(p.Problems) != 1 {
+		t.Errorf("got problems %q, want one for an entry that would allow every program there", p.Problems)
+	}
+}
+
 func TestContentThatWasAdmittedDecidesAndNoLaterOne(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "server")
