@@ -70,7 +70,7 @@ const (
 	OutcomeBegun     Outcome = "begun" // it is about to be sent to the upstream
 	OutcomeDone      Outcome = "done"
 	OutcomeFailed    Outcome = "failed"         // it was allowed and did not succeed
-	OutcomeDenied    Outcome = "denied"         // by the rules
+	OutcomeDenied    Outcome = "denied"         // by the rules or the managed policy
 	OutcomeRefused   Outcome = "refused"        // the caller did not consent or could not be asked, or a sign-in is needed
 	OutcomeCancelled Outcome = "cancelled"      // by the caller
 	OutcomeWithheld  Outcome = "needs approval" // by the user

@@ -156,8 +156,8 @@ func recordTable(found []audit.Record) table {
 		name := r.Upstream
 		switch {
 		case r.Name == "":
-		case r.Action == host.ActionApprove: // the name is a program or a URL
-			name += " " + r.Name
+		case r.Action == host.ActionApprove, r.Action == host.ActionStart: // the name is a program or a URL
+			name = strings.TrimSpace(name + " " + r.Name)
 		default:
 			name += "/" + r.Name
 		}

@@ -45,6 +45,7 @@ func (v *callCommand) run(ctx context.Context, m *Main, operands []string) error
 	}
 	tool, err := p.toolNamed(ctx, m, operands[0])
 	if err != nil {
+		m.recordHidden(err, host.ActionCall, operands[0])
 		return err
 	}
 	args, err := m.arguments(tool, operands[1:])

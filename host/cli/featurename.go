@@ -99,7 +99,8 @@ func unknownServer(m *Main, key string, all []host.Status) error {
 func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error {
 	for _, w := range s.Waiting {
 		if (w.Kind == host.KindTool || w.Kind == host.KindPrompt) && host.WireName(s.Key, w.Name) == wire {
-			return codedErrorf(exitPolicy, "%s/%s waits for approval, because it is %s; %s shows and approves it", s.Key, w.Name, w.Change, m.approveCommand(s.Key, p.config))
+			err := fmt.Errorf("%s/%s waits for approval, because it is %s; %s shows and approves it", s.Key, w.Name, w.Change, m.approveCommand(s.Key, p.config))
+			return &codedError{exitPolicy, &hiddenError{err, s.Key, host.OutcomeWithheld, "it waits for approval: it is " + string(w.Change)}}
 		}
 	}
 	if s.WaitingCount > 0 && wire == s.Key {
@@ -107,12 +108,14 @@ func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error
 	}
 	for _, name := range s.Denied {
 		if host.WireName(s.Key, name) == wire {
-			return codedErrorf(exitPolicy, "%s/%s is denied by the rules of the configuration", s.Key, name)
+			err := fmt.Errorf("%s/%s is denied by the rules of the configuration", s.Key, name)
+			return &codedError{exitPolicy, &hiddenError{err, s.Key, host.OutcomeDenied, "by the rules of the configuration"}}
 		}
 	}
 	switch s.State {
 	case host.NeedsApproval:
-		return codedErrorf(exitConsent, "server %q is not started: %s; %s shows and approves it", s.Key, strings.TrimPrefix(s.Reason, string(host.NeedsApproval)+": "), m.approveCommand(s.Key, p.config))
+		err := fmt.Errorf("server %q is not started: %s; %s shows and approves it", s.Key, strings.TrimPrefix(s.Reason, string(host.NeedsApproval)+": "), m.approveCommand(s.Key, p.config))
+		return &codedError{exitConsent, &hiddenError{err, s.Key, host.OutcomeWithheld, "the server is not approved"}}
 	case host.NeedsSignIn:
 		return codedErrorf(exitSignIn, "server %q requires authorization; %s signs in", s.Key, m.signInCommand(s.Key, p.config))
 	case host.Failed, host.Suspended:

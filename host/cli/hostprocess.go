@@ -58,6 +58,7 @@ type hostProcess struct {
 	upstreams []host.Upstream           // guarded by mu
 	policy    *policy.Policy            // guarded by mu; nil without a managed policy
 	allDenied bool                      // guarded by mu: the managed policy denies every server of the configuration
+	denied    []policyDenial            // guarded by mu: what it denies
 	admitted  map[string]*host.Upstream // guarded by mu: as they were started last, by key
 }
 
@@ -151,8 +152,8 @@ func (h *hostProcess) openStores(o *gateway.Options) (err error) {
 	if h.upstreams, err = h.load(h.strict, ask); err != nil {
 		return &codedError{exitUsage, err}
 	}
-	if h.allDenied {
-		return codedErrorf(exitPolicy, "%s: each of its servers is %w", h.path, policy.ErrDenied)
+	if err := h.refuseDenied(); err != nil {
+		return err
 	}
 	if h.state, err = h.main.userState(); err != nil {
 		return err
@@ -169,6 +170,8 @@ func (h *hostProcess) openStores(o *gateway.Options) (err error) {
 	if h.audit, settings, err = h.main.openAudit(); err != nil {
 		return err
 	}
+	h.main.recordDecision = h.audit.Write
+	h.recordDenials()
 	o.RecordFirst = settings.First || settings.RequireSyslog
 	h.audit.Hide(h.main.secrets.configure(h.upstreams))
 	if h.tokens, err = h.main.tokenStore(); err != nil {
@@ -230,8 +233,8 @@ func (h *hostProcess) configured() []host.Upstream {
 func (h *hostProcess) underPolicy(all []host.Upstream) []host.Upstream {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	allowed := h.main.applyPolicy(h.policy, all, func(key string) *host.Upstream { return h.admitted[key] })
-	h.allDenied = len(allowed) == 0 && len(all) > 0
+	allowed, denied := h.main.applyPolicy(h.policy, all, func(key string) *host.Upstream { return h.admitted[key] })
+	h.denied, h.allDenied = denied, len(allowed) == 0 && len(all) > 0
 	return allowed
 }
 
@@ -261,8 +264,10 @@ func (h *hostProcess) reload() error {
 	if err != nil {
 		h.main.message("configuration: %s\n  the running servers are unchanged", clean(err.Error()))
 		h.gateway.Reload(h.underPolicy(h.configured()))
+		h.recordDenials()
 		return err
 	}
+	h.recordDenials()
 	h.audit.Hide(h.main.secrets.configure(upstreams))
 	h.mu.Lock()
 	h.upstreams = upstreams

@@ -88,6 +88,7 @@ func allFlags() (names []string) {
 // that are added or imported, and those that the command line names.
 func (m *Main) checkPolicy(u *host.Upstream) error {
 	if err := m.policy.Check(u); err != nil {
+		m.recordServerDenial(u, err)
 		return &codedError{exitPolicy, err}
 	}
 	return nil
@@ -96,15 +97,19 @@ func (m *Main) checkPolicy(u *host.Upstream) error {
 // checkDirect is checkPolicy for a server that a command connects to itself, without the
 // host and its audit log.
 func (m *Main) checkDirect(t mcpclient.Target) error {
+	u := &host.Upstream{Target: t}
 	if m.policy.RequiresAudit() {
-		return codedErrorf(exitPolicy, "%w, %s: it wants an audit log, which is that of a host: add the server to the configuration", policy.ErrDenied, m.policy.Path)
+		err := codedErrorf(exitPolicy, "%w, %s: it wants an audit log, which is that of a host: add the server to the configuration", policy.ErrDenied, m.policy.Path)
+		m.recordServerDenial(u, err)
+		return err
 	}
-	return m.checkPolicy(&host.Upstream{Target: t})
+	return m.checkPolicy(u)
 }
 
 // applyPolicy returns the servers that the managed policy allows, with settings as strict as
-// it wants, and prints what it denies. started has servers as they were started last.
-func (m *Main) applyPolicy(p *policy.Policy, all []host.Upstream, started func(key string) *host.Upstream) (allowed []host.Upstream) {
+// it wants, and those that it denies, which it prints. started has servers as they were started
+// last.
+func (m *Main) applyPolicy(p *policy.Policy, all []host.Upstream, started func(key string) *host.Upstream) (allowed []host.Upstream, denied []policyDenial) {
 	for _, u := range all {
 		err := p.Check(&u)
 		if last := started(u.Key); err == nil && last != nil {
@@ -112,6 +117,7 @@ func (m *Main) applyPolicy(p *policy.Policy, all []host.Upstream, started func(k
 		}
 		if err != nil {
 			m.message("  denied     %s", cleanLine(err.Error()))
+			denied = append(denied, policyDenial{u.Key, err})
 			continue
 		}
 		u, changed := p.Restrict(u)
@@ -120,7 +126,7 @@ func (m *Main) applyPolicy(p *policy.Policy, all []host.Upstream, started func(k
 		}
 		allowed = append(allowed, u)
 	}
-	return allowed
+	return allowed, denied
 }
 
 func (v *policyCommand) run(_ context.Context, m *Main, operands []string) error {
@@ -211,7 +217,9 @@ func (v *policyCommand) server(m *Main, operands []string) (*host.Upstream, erro
 // checkDemonstration returns an error if the managed policy does not allow the demonstration.
 func (m *Main) checkDemonstration(u *host.Upstream) error {
 	if m.policy.RequiresAudit() {
-		return codedErrorf(exitPolicy, "the demonstration: %w, %s: it wants an audit log, which the demonstration has not; --config names a configuration", policy.ErrDenied, m.policy.Path)
+		err := codedErrorf(exitPolicy, "the demonstration: %w, %s: it wants an audit log, which the demonstration has not; --config names a configuration", policy.ErrDenied, m.policy.Path)
+		m.recordServerDenial(u, err)
+		return err
 	}
 	return m.checkPolicy(u)
 }

@@ -30,6 +30,7 @@ func (v *promptCommand) run(ctx context.Context, m *Main, operands []string) err
 	}
 	prompt, err := p.promptNamed(ctx, m, operands[0])
 	if err != nil {
+		m.recordHidden(err, host.ActionGet, operands[0])
 		return err
 	}
 	args, err := promptArguments(prompt, operands[1:])

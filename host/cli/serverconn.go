@@ -20,6 +20,8 @@ const (
 	defaultAddr = "127.0.0.1:7332"
 	defaultURL  = "http://" + defaultAddr + "/mcp"
 	urlVariable = "FONDACO_URL"
+	// clientName is the name of this program as a client.
+	clientName = "fondaco-cli"
 )
 
 // serverFlags says which server a command uses, and how it prints the result. The server
@@ -65,7 +67,7 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 	if o == nil {
 		o = new(mcpclient.Options)
 	}
-	o.Info = mcp.Implementation{Name: "fondaco-cli", Title: "Fondaco command line", Version: host.Version}
+	o.Info = mcp.Implementation{Name: clientName, Title: "Fondaco command line", Version: host.Version}
 	o.Logger = m.discardLogger()
 	if e.timeout > 0 {
 		o.Timeouts.Call, o.Timeouts.MaxCall, o.Timeouts.Connect = -1, -1, 2*e.timeout // ctx has the timeout

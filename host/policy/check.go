@@ -41,6 +41,9 @@ func (p *Policy) Check(u *host.Upstream) error {
 	if v.Allowed || v.Undecided {
 		return nil
 	}
+	if u.Key == "" { // the command line names it
+		return fmt.Errorf("%w, %s: %s", ErrDenied, p.Path, v.Reason)
+	}
 	return fmt.Errorf("server %q: %w, %s: %s", u.Key, ErrDenied, p.Path, v.Reason)
 }
 

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/policy"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// policyDenial is a server of the configuration that the managed policy denies.
+type policyDenial struct {
+	key string
+	err error
+}
+
+// hiddenError reports that clients do not see a feature. A request for it reaches no host, so the
+// command records it.
+type hiddenError struct {
+	error
+	server  string
+	outcome host.Outcome
+	reason  string // for the audit log, without the command of a server
+}
+
+// recordHidden records that the user has asked for a feature that a hiddenError is about.
+func (m *Main) recordHidden(err error, a host.Action, written string) {
+	hidden, ok := errors.AsType[*hiddenError](err)
+	if !ok {
+		return
+	}
+	name, found := strings.CutPrefix(written, hidden.server+"/")
+	if !found {
+		name = strings.TrimPrefix(written, host.WireName(hidden.server, ""))
+	}
+	m.recordDenial(host.Decision{Upstream: hidden.server, Action: a, Name: name, Outcome: hidden.outcome, Reason: hidden.reason})
+}
+
+// recordServerDenial records that the managed policy denies a server that a command was to use.
+func (m *Main) recordServerDenial(u *host.Upstream, why error) {
+	d := host.Decision{Upstream: u.Key, Action: host.ActionStart, Outcome: host.OutcomeDenied, Reason: why.Error()}
+	switch t := u.Target.(type) {
+	case nil:
+	case *mcpclient.CommandTarget:
+		d.Name = t.Path
+	default:
+		d.Name = fmt.Sprint(t)
+	}
+	m.recordDenial(d)
+}
+
+// recordDenial records what a command was denied, on behalf of the user. The denial holds although
+// it cannot be recorded.
+func (m *Main) recordDenial(d host.Decision) {
+	d.Principal, d.Client = mcp.PrincipalLocal.String(), host.ClientName(clientName, host.Version)
+	m.writeDenial(d)
+}
+
+func (m *Main) writeDenial(d host.Decision) {
+	d.Time = time.Now()
+	record, err := m.commandAudit()
+	if err == nil {
+		err = record(d)
+	}
+	if err != nil {
+		m.message("audit log: %s", cleanLine(err.Error()))
+	}
+}
+
+// refuseDenied returns an error if the managed policy denies every server of the configuration, or
+// the only one that is to be started.
+func (h *hostProcess) refuseDenied() (err error) {
+	i := slices.IndexFunc(h.denied, func(d policyDenial) bool { return d.key == h.only })
+	switch {
+	case i >= 0:
+		err = &codedError{exitPolicy, h.denied[i].err}
+	case h.allDenied:
+		err = codedErrorf(exitPolicy, "%s: each of its servers is %w", h.path, policy.ErrDenied)
+	default:
+		return nil
+	}
+	h.recordDenials()
+	return err
+}
+
+// recordDenials records the servers that the managed policy denies, of those that would be started.
+func (h *hostProcess) recordDenials() {
+	if h.startsNothing {
+		return
+	}
+	h.mu.Lock()
+	denied := h.denied
+	h.mu.Unlock()
+	for _, d := range denied {
+		if h.only == "" || h.only == d.key {
+			h.main.writeDenial(host.Decision{Upstream: d.key, Action: host.ActionStart, Outcome: host.OutcomeDenied, Reason: d.err.Error()})
+		}
+	}
+}
