@@ -36,16 +36,27 @@ func rotatedPath(log string, n int) string { return fmt.Sprintf("%s.%06d", log, 
 // openOwn opens a file of the user that nobody else can read or change, as far as the
 // system says.
 func openOwn(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag, 0o600)
+	f, err := openRegular(path, flag)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(userfile.Check(path), userfile.CheckPrivate(path)); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// openRegular opens a regular file. It does not wait for the other end of a pipe, which may be in
+// its place.
+func openRegular(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|nonblocking, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s: want a regular file", path)
-	}
-	if err == nil {
-		err = errors.Join(userfile.Check(path), userfile.CheckPrivate(path))
 	}
 	if err != nil {
 		_ = f.Close()
@@ -117,7 +128,7 @@ func openAll(log string, key []byte) (files []*logFile, err error) {
 		if n > 0 {
 			path = rotatedPath(log, n)
 		}
-		f, err := os.Open(path)
+		f, err := openRegular(path, os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
