@@ -21,6 +21,13 @@ var secretForms = []struct {
 	{`xox[abeoprs]-`, `[0-9A-Za-z-]`, 20},
 	{`AIza`, `[\w-]`, 35},
 	{`npm_`, `[0-9A-Za-z]`, 36},
+	{`hf_`, `[0-9A-Za-z]`, 34},
+	{`ya29\.`, `[\w-]`, 20},
+	{`dop_v1_`, `[0-9a-f]`, 64},
+	{`xapp-`, `[0-9A-Za-z-]`, 20},
+	{`whsec_`, `[0-9A-Za-z+/=]`, 20},
+	{`SG\.`, `[\w.-]`, 40},
+	{`pypi-`, `[\w-]`, 50},
 }
 
 // minHidden is the minimum for texts in which secrets are hidden, because they may have been cut.
@@ -81,7 +88,7 @@ func HideSecrets(text string) string {
 		}
 		end = at[1] + valueLength(text[at[1]:], quote)
 	}
-	return b.String() + text[end:]
+	return hideNamedValues(b.String() + text[end:])
 }
 
 // assignment matches the name of a value in a text and what follows up to the value, with its

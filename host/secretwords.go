@@ -31,7 +31,7 @@ var secretWords = func() map[string]secretUse {
 		secretRequest | secretName | secretHidden:                `token`,
 		secretRequest | secretNumber | secretName | secretHidden: `pin`,
 		secretName | secretHidden:                                `iban jwt cookie`,
-		secretHidden:                                             `cookies signature authorization bearer`,
+		secretHidden:                                             `cookies signature authorization bearer sessionid sessid connectionstring`,
 	} {
 		for word := range strings.FieldsSeq(words) {
 			all[word] = use
@@ -46,7 +46,7 @@ var secretWords = func() map[string]secretUse {
 var (
 	// wholeSecretNames are names of values that are not shown. They mean other things within
 	// names of several words.
-	wholeSecretNames = []string{"key", "auth", "code", "pass", "tokens"}
+	wholeSecretNames = []string{"key", "auth", "code", "pass", "tokens", "sig", "creds"}
 	// secretEndings mean a secret at the end of a longer word, too, such as dbpassword.
 	secretEndings = []string{"password", "passwords", "passwd", "passphrase", "pwd", "secret", "secrets", "apikey"}
 	// secretFacts follow words for a secret in the name of something that is none, such as
@@ -98,8 +98,14 @@ func mayNameSecret(name string) bool {
 	case "code":
 		return slices.Contains([]string{"auth", "authorization", "device", "user"}, before)
 	}
-	return strings.HasSuffix(last, "token") || strings.HasSuffix(last, "signature")
+	return slices.Contains(lastSecretWords, last) || slices.ContainsFunc(lastSecretEndings, func(ending string) bool { return strings.HasSuffix(last, ending) })
 }
+
+// lastSecretWords and lastSecretEndings end the names of secrets in texts.
+var (
+	lastSecretWords   = []string{"sig", "sid", "pass", "creds", "csrf", "xsrf", "hmac", "verifier", "assertion"}
+	lastSecretEndings = []string{"token", "signature", "sessionid", "sessid"}
+)
 
 // meanSecret reports whether some of the words mean a secret at a place of a use.
 func meanSecret(all []string, use secretUse) bool {
