@@ -22,12 +22,17 @@ func newRedactor(secrets []string) redactor {
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var pairs []string
 	for _, s := range secrets {
-		pairs = append(pairs, s, host.Hidden)
-		if escaped := url.QueryEscape(s); escaped != s {
-			pairs = append(pairs, escaped, host.Hidden)
+		for _, form := range append(urlForms(s), s) {
+			pairs = append(pairs, form, host.Hidden)
 		}
 	}
 	return redactor{strings.NewReplacer(pairs...)}
+}
+
+// urlForms returns a text as it is in the queries and paths of URLs.
+func urlForms(s string) []string {
+	query := url.QueryEscape(s)
+	return []string{query, strings.ReplaceAll(query, "+", "%20"), url.PathEscape(s)}
 }
 
 // maxRedacted limits the text that is searched for secrets. What follows would be cut

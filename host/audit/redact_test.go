@@ -2,11 +2,13 @@ package audit_test
 
 import (
 	"encoding/json/jsontext"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/audit"
 )
 
 func TestSecretsAreLeftOutOfArgumentsByTheirPlace(t *testing.T) {
@@ -29,6 +31,31 @@ func TestSecretsAreLeftOutOfArgumentsByTheirPlace(t *testing.T) {
 	for _, shown := range []string{"plain", "monkey", "shown3", "shown4", "shown5", "keyboard"} {
 		if !strings.Contains(line, shown) {
 			t.Errorf("got %s, want %s in it", line, shown)
+		}
+	}
+}
+
+// Each text of a line may have a known secret, also as URLs have it.
+func TestKnownSecretsAreLeftOutOfEveryText(t *testing.T) {
+	t.Parallel()
+	l, path := open(t, nil)
+	const secret = "c4n4ry/+& %\u00e4"
+	l.Hide([]string{secret})
+	for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")} {
+		text := "a " + form + " b"
+		d := host.Decision{Time: time.Now(), Client: text, Upstream: "u", Action: host.ActionCall, Name: text, Reason: text, ArgumentsText: jsontext.Value(`{"a": "` + text + `"}`)}
+		if err := l.Write(d); err != nil {
+			t.Fatal(err)
+		}
+		all := records(t, path, audit.Query{})
+		r := all[len(all)-1]
+		for member, got := range map[string]string{"client": r.Client, "name": r.Name, "reason": r.Reason} {
+			if got != "a [hidden] b" {
+				t.Errorf("%s of %q: got %q, want the secret hidden", member, text, got)
+			}
+		}
+		if want := `{"a":"a [hidden] b"}`; r.ArgumentsText != want {
+			t.Errorf("arguments with %q: got %s, want %s", text, r.ArgumentsText, want)
 		}
 	}
 }
