@@ -15,7 +15,7 @@ import (
 	"github.com/fondaco/fondaco/host/audit"
 )
 
-// Neither the log nor its index may be of somebody else, readable by others, or in a directory in
+// S-106: neither the log nor its index may be of somebody else, readable by others, or in a directory in
 // which others can replace it.
 func TestFilesOfOthersAreRefused(t *testing.T) {
 	t.Parallel()

@@ -130,6 +130,20 @@ func TestUpSaysOnceThatTheMachineCanUseTheHost(t *testing.T) {
 	}
 }
 
+// endingOutput calls end when a text is written.
+type endingOutput struct {
+	output
+	text string
+	end  func()
+}
+
+func (o *endingOutput) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), o.text) {
+		o.end()
+	}
+	return o.output.Write(p)
+}
+
 func TestNoTokenIsCreatedInARepository(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{".git", ".hg", ".svn", ".jj"} {
@@ -137,7 +151,12 @@ func TestNoTokenIsCreatedInARepository(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(home, name), nil, 0o600); err != nil { // .git of a worktree is a file
 			t.Fatal(err)
 		}
-		_, stderr, code := session{env: []string{"HOME=" + home}}.run(t.Context(), "up", "--addr", "127.0.0.1:0", "--protect")
+		ctx, cancel := context.WithCancel(t.Context())
+		words := &endingOutput{text: "LISTEN", end: cancel} // a host that is not refused ends, and does not hang
+		m := &cli.Main{Stdout: words, Stderr: words, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--protect"}, Env: []string{"HOME=" + home}}
+		code := m.Main(ctx)
+		cancel()
+		stderr := words.String()
 		if code != 2 || !strings.Contains(stderr, "is below the repository "+home) || !strings.Contains(stderr, "--auth-tokens FILE") {
 			t.Errorf("%s: got %d, %s, want it refused", name, code, stderr)
 		}

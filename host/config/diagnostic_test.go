@@ -61,6 +61,7 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 			`1:48: /mcpServers/a/args/0: the variable GONE is not set`,
 		}},
 		{`{"mcpServers": {"a": {"command": "c", "env": {"A": "${FONDACO_KEYS:-}"}}}}`, []string{`1:52: /mcpServers/a/env/A: the variable FONDACO_KEYS has secrets of the host, which no server gets`}},
+		{`{"mcpServers": {"a": {"command": "c", "args": ["${FONDACO_STORE}"]}}}`, []string{`1:48: /mcpServers/a/args/0: the variable FONDACO_STORE has secrets of the host, which no server gets`}},
 		{`{"mcpServers": {"a": {"url": "http://h", "headers": {"A": "${env:` + userkey.Variable + `}"}}}}`, []string{`1:59: /mcpServers/a/headers/A: the variable ` + userkey.Variable + ` has secrets of the host, which no server gets`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${input:x}, want an input of that id among "inputs"`}},
 		{`{"inputs": [{"id": "x"}], "mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:73: /mcpServers/a/args/0: input "x": there is no terminal to ask for it; set the variable FONDACO_INPUT_X`}},

@@ -25,6 +25,7 @@ func write(t *testing.T, path string) string {
 	return path
 }
 
+// S-106.
 func TestFilesThatOthersCanChangeAreRefused(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -188,6 +189,7 @@ func TestLockWaitsUntilItsContextEnds(t *testing.T) {
 	again()
 }
 
+// S-106.
 func TestWrittenFileIsReadableByItsUserOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")

@@ -274,7 +274,7 @@ func (w *recorder) WriteHeader(code int)        { w.code = code }
 func (w *recorder) Write(p []byte) (int, error) { return len(p), nil }
 func (w *recorder) status() int                 { return max(w.code, 200) }
 
-// A failure here means that a client whose headers are too long finds its
+// S-037. A failure here means that a client whose headers are too long finds its
 // connection reset, and does not learn why.
 func TestHeadersThatAreTooLongAreAnswered(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ func withFields(n int) *http.Request {
 	return r
 }
 
+// S-037: more than 100 fields; their bytes are limited by mcpserver.
 func TestRequestsWithTooManyHeaderFieldsAreRefused(t *testing.T) {
 	t.Parallel()
 	core := newTestCore(plainTools)
