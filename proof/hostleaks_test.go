@@ -3,6 +3,7 @@
 package proof
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json/v2"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -144,7 +146,7 @@ func newLeakyUser(t *testing.T) *leakyUser {
 	must(t, os.Mkdir(directory, 0o700))
 	for name, layout := range map[string]leakyLayout{".mcp.json": u.claudeLayout(directory), "opencode.json": u.opencodeLayout(directory)} {
 		servers := map[string]any{
-			"leaky": layout.program(`exec "$0"`), "remote": layout.at(remote.URL),
+			"leaky": layout.program(`exec "$0" "$@"`), "remote": layout.at(remote.URL),
 		}
 		u.locked = append(u.locked, u.writeJSON("locked/"+name, layout.file(servers)))
 		servers["broken"] = layout.program(`echo "$2" >&2; echo "$API_KEY"; echo "$PRINTED" >&2; exit 3`) // without the canaries themselves
@@ -240,6 +242,7 @@ func TestHostAttacksLeaks(t *testing.T) {
 		u.broken.Store(false)
 		h := u.up(args...)
 		h.await(`leaky +ready`)
+		all.add("ps", commandLines(t, h.process.Process.Pid))
 		collectFromClients(t, h, header, all)
 		u.broken.Store(true)
 		collectFromClients(t, h, header, all)
@@ -250,11 +253,6 @@ func TestHostAttacksLeaks(t *testing.T) {
 		for _, profile := range []string{"goroutine?debug=2", "goroutine?debug=1", "heap?debug=1", "allocs?debug=1", "threadcreate?debug=1", "cmdline", "", "trace?seconds=0.1"} {
 			all.add("profiles", fetchText(t, profiles+profile))
 		}
-		ps, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.process.Process.Pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.add("ps", string(ps))
 		for line := range strings.Lines(h.stderr.String()) {
 			if strings.HasPrefix(line, "time=") {
 				all.add("log", line)
@@ -288,9 +286,46 @@ func TestHostAttacksLeaks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sink := range []string{"errors to callers", "lists", "results", "page", "log", "audit", "files of the host", "crash output", "profiles", "ps"} {
+	for _, sink := range []string{"errors to callers", "lists", "results", "page", "log", "audit", "files of the host", "crash output", "profiles"} {
 		t.Run(sink, func(t *testing.T) { all.search(t, sink) })
 	}
+	t.Run("ps", func(t *testing.T) { all.search(t, "ps", "argument", "reference") }) // which are in the arguments of the servers
+}
+
+// commandLines returns those of a process and its descendants, which all users of the machine see.
+func commandLines(t *testing.T, pid int) string {
+	t.Helper()
+	parents := make(map[int]int)
+	entries, err := os.ReadDir("/proc")
+	must(t, err)
+	for _, e := range entries {
+		child, err := strconv.Atoi(e.Name())
+		status, readErr := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
+		if err != nil || readErr != nil {
+			continue // no process, or one that has ended
+		}
+		var parent int
+		if _, after, ok := strings.Cut(string(status), "\nPPid:"); ok {
+			_, _ = fmt.Sscan(after, &parent)
+		}
+		parents[child] = parent
+	}
+	var all strings.Builder
+	found := 0
+	for child := range parents {
+		at := child
+		for at != pid && at != 0 {
+			at = parents[at]
+		}
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)); at == pid && err == nil {
+			found++
+			fmt.Fprintf(&all, "%q\n", bytes.Split(line, []byte{0}))
+		}
+	}
+	if found < 2 || !strings.Contains(all.String(), canaries["argument"]) && !strings.Contains(all.String(), canaries["reference"]) {
+		t.Errorf("got the command lines %s, want those of the host and a server with its arguments", all.String())
+	}
+	return all.String()
 }
 
 // collectFromClients collects what clients of both eras get.
