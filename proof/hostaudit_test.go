@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -275,6 +276,45 @@ var auditAttacks = map[string]func(t *testing.T){
 		h.end()
 		if stdout, stderr, code := u.run("audit", "verify"); code != 0 {
 			t.Errorf("got %s%s, want no problem", stdout, stderr)
+		}
+	},
+	"a process holds the lock of the log": func(t *testing.T) {
+		u := newAuditedUser(t)
+		u.write(".config/fondaco/mcp.json", `{"mcpServers": {"n": `+u.server("noisy")+`}, "fondaco": {"audit": {"first": true}}}`)
+		lock, err := os.OpenFile(u.log+".lock", os.O_RDWR, 0)
+		if err == nil {
+			err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, code := u.run("call", "n/write_note", "text=locked"); code == 0 || !strings.Contains(stderr, "cannot write its audit log") {
+			t.Errorf("got %s, %d, want the call refused", stderr, code)
+		}
+		_ = lock.Close()
+		if _, stderr, code := u.run("call", "n/write_note", "text=x"); code != 0 {
+			t.Errorf("got %s, %d, want calls made again", stderr, code)
+		}
+		if stdout, stderr, code := u.run("audit", "verify"); code != 0 {
+			t.Errorf("got %s%s, want no problem", stdout, stderr)
+		}
+	},
+	"no syslog server takes the lines that are required": func(t *testing.T) {
+		u := newAuditedUser(t)
+		u.write(".config/fondaco/mcp.json", `{"mcpServers": {"n": `+u.server("noisy")+`}, "fondaco": {"audit": {"syslog": "tcp://127.0.0.1:9", "requireSyslog": true}}}`)
+		if _, stderr, code := u.run("call", "n/write_note", "text=x"); code == 0 || !strings.Contains(stderr, "cannot write its audit log") {
+			t.Errorf("got %s, %d, want the call refused", stderr, code)
+		}
+	},
+	"a pipe takes the place of the log": func(t *testing.T) {
+		u := newAuditedUser(t)
+		if err := errors.Join(os.Remove(u.log), syscall.Mkfifo(u.log, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"audit", "verify"}, {"audit", "search"}, {"call", "n/write_note"}} {
+			if _, stderr, code := u.run(args...); code != 1 || !strings.Contains(stderr, "want a regular file") {
+				t.Errorf("%q: got %s, %d, want an error", args, stderr, code)
+			}
 		}
 	},
 	"a syslog server reads nothing": func(t *testing.T) {

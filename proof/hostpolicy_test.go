@@ -229,12 +229,35 @@ var policyAttacks = map[string]func(t *testing.T){
 		}
 	},
 	"a forbidden flag is written in another way": func(t *testing.T) {
-		u := newManagedUser(t, `{"forbiddenFlags": ["--insecure-no-auth", "yes"]}`)
+		u := newManagedUser(t, `{"forbiddenFlags": ["--insecure-no-auth", "yes", "--url", "--store"]}`)
 		program, ran := u.canary("server")
 		config := u.write("mcp.json", fmt.Sprintf(`{"mcpServers": {"a": {"command": %q}}}`, program))
 		for _, flag := range []string{"--yes", "-yes", "--yes=true", "-yes=1", "--insecure-no-auth", "-insecure-no-auth=true"} {
 			u.wantDenied("up", "--addr", "127.0.0.1:0", "--config", config, flag)
 		}
+		for _, variable := range []string{"FONDACO_URL=http://127.0.0.1:1/mcp", "FONDACO_STORE=file:/tmp/x"} {
+			if output, code := u.try([]string{variable}, "tools"); code != 7 || !strings.Contains(output, "managed policy") {
+				t.Errorf("%s: got %s, %d, want it denied", variable, output, code)
+			}
+		}
+		if ran() {
+			t.Error("the program ran")
+		}
+	},
+	"a denied directory is reached in another way": func(t *testing.T) {
+		u := newManagedUser(t, `{}`)
+		program, ran := u.canary("server")
+		dir := filepath.Join(u.home, "denied")
+		link := filepath.Join(u.home, "link")
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+		u.setPolicy(fmt.Sprintf(`{"servers": {"deny": [{"dir": %q}, {"dir": %q}]}}`, dir, u.home))
+		for _, cwd := range []string{dir, dir + "/", link, dir + "/../denied", "denied", "."} {
+			config := u.write("mcp.json", fmt.Sprintf(`{"mcpServers": {"a": {"command": %q, "cwd": %q}}}`, program, cwd))
+			u.wantDenied("tools", "--config", config)
+		}
+		u.wantDenied("tools", "--", program) // in the home directory
 		if ran() {
 			t.Error("the program ran")
 		}

@@ -52,11 +52,14 @@ func openOwn(path string, flag int) (*os.File, error) {
 func openRegular(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|nonblocking, 0o600)
 	if err != nil {
+		if info, failed := os.Stat(path); failed == nil && !info.Mode().IsRegular() { // which may be why
+			err = errNotRegular(path)
+		}
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: want a regular file", path)
+		err = errNotRegular(path)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -64,6 +67,8 @@ func openRegular(path string, flag int) (*os.File, error) {
 	}
 	return f, nil
 }
+
+func errNotRegular(path string) error { return fmt.Errorf("%s: want a regular file", path) }
 
 // rotated returns the numbers of the rotated files of a log, the oldest first.
 func rotated(log string) ([]int, error) {
