@@ -14,6 +14,9 @@ var namedValue = regexp.MustCompile(`([\w.-]+)(?:\\*["'])?[ \t]*:[ \t]*([^\s:=/"
 // prose, such as "token: not found", so a word of prose is shown, and the value of a name that often
 // means something else is hidden only if it looks like a secret.
 func hideNamedValues(text string) string {
+	if !strings.ContainsAny(text, ":-") {
+		return text
+	}
 	var b strings.Builder
 	for {
 		at := namedValue.FindStringSubmatchIndex(text)
