@@ -187,5 +187,10 @@ func (l *Log) rejoinCounts(ctx context.Context, self writerState) error {
 		return err
 	}
 	defer unlock()
-	return changeHead(indexPath(l.path), l.key, func(_ *os.File, x *index) error { return joinCounts(ctx, l.options.Counts, x, self) })
+	return changeHead(indexPath(l.path), l.key, func(_ *os.File, x *index) error {
+		if _, known := x.writers[self.Writer]; !known {
+			return nil // its lines were removed by their age
+		}
+		return joinCounts(ctx, l.options.Counts, x, self)
+	})
 }

@@ -248,3 +248,39 @@ func TestVerifyWhileProcessesWriteFindsNothing(t *testing.T) {
 		t.Errorf("got %+v, want all lines", r)
 	}
 }
+
+// All lines of a process that was silent for long are removed by their age, with its place in the
+// index. Its next line begins another chain.
+func TestProcessWhoseLinesWereAllRemovedGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, writesAgain := range []bool{true, false} {
+		path, store := filepath.Join(t.TempDir(), "audit.jsonl"), new(mcpserver.MemoryStore)
+		o := audit.Options{Key: func(context.Context) ([]byte, error) { return testKey, nil }, Counts: store, MaxFile: 500, Retention: time.Hour}
+		silent, err := audit.Open(path, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if err := silent.Write(host.Decision{Time: time.Now().Add(-2 * time.Hour), Upstream: "u"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other, err := audit.Open(path, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeLines(t, other, 5)
+		if err := other.Retain(time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if writesAgain {
+			writeLines(t, silent, 3)
+		}
+		if err := errors.Join(silent.Close(), other.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if r := verifyCounted(t, path, store); !r.OK() {
+			t.Errorf("writes again: %v: got %+v, want no problem", writesAgain, r.Problems)
+		}
+	}
+}

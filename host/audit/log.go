@@ -112,7 +112,7 @@ type Log struct {
 // Open opens the log at a path, and creates the file and its directory if necessary. Both
 // must belong to the user, and nobody else may change them.
 func Open(path string, o *Options) (*Log, error) {
-	l := &Log{path: path, options: o.orZero(), self: writerState{Writer: rand.Text()[:12]}, repeats: newRepeats(), retained: time.Now()}
+	l := &Log{path: path, options: o.orZero(), self: newWriter(), repeats: newRepeats(), retained: time.Now()}
 	if err := userfile.MkdirAll(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
@@ -122,6 +122,8 @@ func Open(path string, o *Options) (*Log, error) {
 	l.ctx, l.end = context.WithCancel(context.Background())
 	return l, nil
 }
+
+func newWriter() writerState { return writerState{Writer: rand.Text()[:12]} }
 
 // open opens the file, again if another process rotates it before it is checked.
 func (l *Log) open() (err error) {
@@ -322,6 +324,10 @@ func (l *Log) appendLine(line []byte) error {
 // addToIndex adds the writer to the index. No line is written before: those at the end of a writer
 // that is not in the index could be removed unseen, and verify would report it for good.
 func (l *Log) addToIndex() error {
+	if l.slot != nil && l.slot.check() == errSlotLost { // all lines of this process were removed by their age
+		_ = l.slot.file.Close()
+		l.slot, l.self = nil, newWriter()
+	}
 	if l.slot != nil {
 		return nil
 	}
@@ -492,8 +498,7 @@ func (l *Log) Close() error {
 	if err != nil {
 		err = fmt.Errorf("lines that could not be written: %d: %w", int64(len(l.unwritten))+l.lost, err)
 	}
-	if l.self.Sequence > 0 {
-		err = errors.Join(err, l.addToIndex())
+	if l.slot != nil && l.slot.check() == nil && l.self.Sequence > 0 {
 		l.self.Closed = true
 		l.updateIndex()
 		l.countUntil(l.self, indexWait)

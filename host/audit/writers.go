@@ -189,14 +189,22 @@ func changeHead(path string, key []byte, change func(*os.File, *index) error) er
 	return writeHead(f, key, x.head)
 }
 
-// update sets the state of the writer.
-func (s *slot) update(key []byte, w writerState) error {
+// check returns errSlotLost if the slot has another writer, or none.
+func (s *slot) check() error {
 	var now [slotSize]byte
 	if n, err := s.file.ReadAt(now[:], s.offset); n == 0 && err != nil && err != io.EOF {
 		return err
 	}
 	if !strings.Contains(string(now[:]), `"writer":"`+s.writer+`"`) {
 		return errSlotLost
+	}
+	return nil
+}
+
+// update sets the state of the writer.
+func (s *slot) update(key []byte, w writerState) error {
+	if err := s.check(); err != nil {
+		return err
 	}
 	text, err := encodeSlot(key, codeOfWriter, w)
 	if err == nil {
