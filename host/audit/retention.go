@@ -236,6 +236,13 @@ func (l *Log) remove(c *removal, files []*logFile) error {
 	if err := errors.Join(forgetCounts(l.ctx, l.options.Counts, gone), next.Sync(), next.Close()); err != nil {
 		return err
 	}
+	// Before the lines, so that a process that is killed meanwhile leaves none that are missed. Those
+	// that it leaves are removed the next time.
+	if len(gone) > 0 {
+		if err := forgetWriters(indexPath(l.path), l.key, gone); err != nil {
+			return err
+		}
+	}
 	if last := files[len(files)-1]; c.kept > 0 {
 		closeFiles(files) // before the rename, which Windows refuses for an open file
 		if err := os.Rename(next.Name(), last.path); err != nil {
@@ -246,9 +253,6 @@ func (l *Log) remove(c *removal, files []*logFile) error {
 	closeFiles(files)
 	for _, f := range files {
 		err = errors.Join(err, os.Remove(f.path))
-	}
-	if len(gone) > 0 {
-		err = errors.Join(err, forgetWriters(indexPath(l.path), l.key, gone))
 	}
 	return err
 }

@@ -2,9 +2,11 @@ package audit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -246,4 +248,41 @@ func size(t *testing.T, path string) (total int64) {
 		total += info.Size()
 	}
 	return total
+}
+
+// Lines are removed only when nothing expects them any more.
+func TestRetentionThatCannotChangeTheIndexRemovesNothing(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no modes of files")
+	}
+	l, path := open(t, &audit.Options{MaxFile: 500, Retention: time.Hour})
+	old, err := audit.Open(path, &audit.Options{MaxFile: 500, Key: func(context.Context) ([]byte, error) { return testKey, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := old.Write(host.Decision{Time: time.Now().Add(-2 * time.Hour), Upstream: "u"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeLines(t, l, 5)
+	if err := errors.Join(old.Close(), os.Chmod(path+".index", 0o640)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Retain(time.Now()); err == nil {
+		t.Error("got no error for an index that others can read")
+	}
+	if err := os.Chmod(path+".index", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := verify(t, path); !r.OK() {
+		t.Errorf("got %+v, want no problem", r.Problems)
+	}
+	if err := l.Retain(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if r := verify(t, path); !r.OK() || r.Removed+r.Lines >= 10 {
+		t.Errorf("got %+v, want the old lines removed", r)
+	}
 }
