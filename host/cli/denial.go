@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -44,12 +45,13 @@ func (m *Main) recordHidden(err error, a host.Action, written string) {
 // recordServerDenial records that the managed policy denies a server that a command was to use.
 func (m *Main) recordServerDenial(u *host.Upstream, why error) {
 	d := host.Decision{Upstream: u.Key, Action: host.ActionStart, Outcome: host.OutcomeDenied, Reason: why.Error()}
-	switch t := u.Target.(type) {
-	case nil:
-	case *mcpclient.CommandTarget:
+	if strings.Contains(u.Key, "://") { // a URL of the command line
+		d.Upstream = ""
+	}
+	if t, ok := u.Target.(*mcpclient.CommandTarget); ok {
 		d.Name = t.Path
-	default:
-		d.Name = fmt.Sprint(t)
+	} else if t, err := url.Parse(fmt.Sprint(u.Target)); err == nil && t.Host != "" {
+		d.Name = t.Scheme + "://" + t.Host // the rest may have secrets
 	}
 	m.recordDenial(d)
 }
