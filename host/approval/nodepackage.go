@@ -89,7 +89,7 @@ func (c *codeFinder) localPackages(args []string, depth int) {
 }
 
 // packagesByPath adds the packages that the arguments of a program name by the path of a
-// directory or an archive, and the scripts of package.json that they name.
+// directory or an archive.
 func (c *codeFinder) packagesByPath(name string, args []string, depth int) {
 	places := make([]string, 0, len(args))
 	for i, arg := range args {
