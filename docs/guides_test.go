@@ -78,7 +78,7 @@ func TestCommandsOfTheServerGuidePrintWhatItShows(t *testing.T) {
 	}
 	t.Parallel()
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../cmd/fondaco", "../examples/notes")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", bin, "../cmd/fondaco", "../examples/notes")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

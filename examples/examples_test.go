@@ -31,7 +31,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(bin)
-	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./...")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", bin+string(filepath.Separator), "./...")
 	// Under the race detector cgo is on, with which the standard library would be built again.
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

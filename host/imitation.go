@@ -31,6 +31,9 @@ func lookalikeMap(sets ...string) map[rune]rune {
 // foldLookalikes returns a text in small Latin letters as far as it looks so, without marks and
 // without characters that are not shown.
 func foldLookalikes(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return !isPrintableASCII(r) }) {
+		return strings.ToLower(text)
+	}
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(text) {
 		if !unicode.Is(unicode.Mn, r) && (IsShown(r) || unicode.IsSpace(r)) {
@@ -39,6 +42,8 @@ func foldLookalikes(text string) string {
 	}
 	return b.String()
 }
+
+func isPrintableASCII(r rune) bool { return ' ' <= r && r <= '~' }
 
 // lookalike returns the small letter or the digit that a character looks like.
 func lookalike(r rune) rune {
@@ -63,6 +68,9 @@ func skeleton(text string) string { return alikeInASCII.Replace(foldLookalikes(t
 // shown separate no words.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
+		if isPrintableASCII(r) { // most are
+			return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
+		}
 		return IsShown(r) && !unicode.In(r, unicode.L, unicode.Nd, unicode.M, unicode.Nl) || unicode.IsSpace(r)
 	})
 }

@@ -51,7 +51,7 @@ var fondaco = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "fondaco")
-	build := exec.Command("go", "build", "-o", path, "github.com/fondaco/fondaco/cmd/fondaco")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/fondaco/fondaco/cmd/fondaco")
 	if output, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, output)
 	}
