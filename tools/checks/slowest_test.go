@@ -27,3 +27,22 @@ func TestSlowestPackagesAndTestsComeFirst(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestSlowTestHasAReason(t *testing.T) {
+	const text = "# reasons\nTestA: it waits\n"
+	for _, test := range []struct {
+		name    string
+		elapsed float64
+		want    string
+	}{
+		{"TestA", 9, ""},
+		{"TestA", 11, " (it waits)"},
+		{"TestA/part", 11, " (it waits)"},
+		{"TestB", 11, " (slowtests.txt has no reason)"},
+		{"", 11, ""},
+	} {
+		if got := whySlow(text, event{Test: test.name, Elapsed: test.elapsed}); got != test.want {
+			t.Errorf("%s after %v s: got %q, want %q", test.name, test.elapsed, got, test.want)
+		}
+	}
+}
