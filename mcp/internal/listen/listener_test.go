@@ -251,6 +251,7 @@ func TestConnectionsThatAreNotAdmittedGoFirst(t *testing.T) {
 // A stranger does not keep a place by a request that does not end.
 func TestRequestsThatAreNotAdmittedKeepNoConnection(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-11")
 	synctest.Test(t, func(t *testing.T) {
 		s := serveHTTP(t, 4, nil)
 		good := s.dial("127.0.0.1")
