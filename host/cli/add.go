@@ -63,7 +63,7 @@ func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
 	case len(taken) > 0:
 		return usagef("%s has a server %q already; want another name, or remove that server first", path, s.Name)
 	}
-	if _, err := change.Write(false); err != nil {
+	if _, err := change.Write(""); err != nil {
 		return err
 	}
 	m.message("added %s to %s: %s", s.Name, path, clean(s.String()))

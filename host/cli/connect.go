@@ -70,7 +70,11 @@ func (v *connectCommand) run(_ context.Context, m *Main, operands []string) erro
 	case v.dryRun:
 		return m.writeText(change.Diff())
 	}
-	copied, err := change.Write(true)
+	backups, err := m.backupsOf(path)
+	if err != nil {
+		return err
+	}
+	copied, err := change.Write(backups)
 	if err != nil {
 		return err
 	}
@@ -80,6 +84,27 @@ func (v *connectCommand) run(_ context.Context, m *Main, operands []string) erro
 	}
 	m.message("restart %s, which reads the file when it starts", client.Name)
 	return nil
+}
+
+// backupsOf returns the directory for copies of a file: its own, unless that is below version control,
+// which may ignore the file because of its secrets, and would not ignore a copy.
+func (m *Main) backupsOf(path string) (string, error) {
+	repository, err := repositoryOfFile(path)
+	if err != nil {
+		return "", err
+	}
+	if repository == "" {
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			path = resolved
+		}
+		return filepath.Dir(path), nil
+	}
+	dir, err := stateDir(m.getenv)
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, "backups")
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // checkURL returns an error if the file of a path is below version control, where all that it has may

@@ -91,7 +91,7 @@ func (v *importCommand) finish(m *Main, path string, change *config.Change, foun
 		m.message("%s is unchanged: dry run", path)
 		return nil
 	}
-	if _, err := change.Write(false); err != nil {
+	if _, err := change.Write(""); err != nil {
 		return err
 	}
 	m.message("added to %s: %d; %s up starts them, and asks first", path, len(found), m.program())

@@ -70,7 +70,7 @@ func (v *removeCommand) run(ctx context.Context, m *Main, operands []string) err
 		return err
 	}
 	upstream := m.configuredUpstream(path, key)
-	if _, err := change.Write(false); err != nil {
+	if _, err := change.Write(""); err != nil {
 		return err
 	}
 	removed := removedServer{Name: key, Path: path}

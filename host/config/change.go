@@ -87,16 +87,16 @@ func (p segment) redact() string {
 }
 
 // Write writes the file completely or not at all. It keeps the mode of the file and
-// follows symbolic links. With backup it first copies the old content to a file beside
-// it, and returns the path of the copy. It fails if the file has changed since it was
-// read.
-func (c *Change) Write(backup bool) (copied string, err error) {
+// follows symbolic links. With backups, which is a directory, it first copies the old content
+// to a file there, and returns the path of the copy. It fails if the file has changed since it
+// was read.
+func (c *Change) Write(backups string) (copied string, err error) {
 	path, mode, err := c.resolveTarget()
 	if err != nil {
 		return "", err
 	}
-	if backup && !c.New {
-		copied = path + "." + time.Now().UTC().Format("20060102T150405Z") + ".bak"
+	if backups != "" && !c.New {
+		copied = filepath.Join(backups, filepath.Base(path)) + "." + time.Now().UTC().Format("20060102T150405Z") + ".bak"
 		if err := writeNew(copied, c.before, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", err
 		}

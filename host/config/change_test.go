@@ -37,7 +37,7 @@ func connect(t *testing.T, c config.Client, path string, at config.Endpoint) str
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := change.Write(false); err != nil {
+	if _, err := change.Write(""); err != nil {
 		t.Fatal(err)
 	}
 	return content(t, path)
@@ -167,7 +167,7 @@ func TestWritingKeepsModeLinkAndBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied, err := change.Write(true)
+	copied, err := change.Write(filepath.Dir(real))
 	if err != nil || content(t, copied) != "{}" {
 		t.Errorf("got a copy %q, %v, want what there was", copied, err)
 	}
@@ -178,7 +178,7 @@ func TestWritingKeepsModeLinkAndBackup(t *testing.T) {
 	if to, err := os.Readlink(link); err != nil || to != real {
 		t.Errorf("got %q, %v, want the link kept", to, err)
 	}
-	if _, err := change.Write(false); err == nil || !strings.Contains(err.Error(), "was changed in the meantime") {
+	if _, err := change.Write(""); err == nil || !strings.Contains(err.Error(), "was changed in the meantime") {
 		t.Errorf("got %v, want a file left alone that has changed", err)
 	}
 }
@@ -260,7 +260,7 @@ func FuzzRead(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if _, err := change.Write(false); err != nil {
+			if _, err := change.Write(""); err != nil {
 				t.Fatal(err)
 			}
 			after, err := load(path, nil)

@@ -86,7 +86,7 @@ func connectAs(t *testing.T, c config.Client, path, name string, at config.Endpo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := change.Write(false); err != nil {
+	if _, err := change.Write(""); err != nil {
 		t.Fatal(err)
 	}
 	return content(t, path)

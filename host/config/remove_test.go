@@ -27,7 +27,7 @@ func TestRemovingAServerKeepsTheRestOfAFile(t *testing.T) {
 		path := write(t, t.TempDir(), "mcp.json", test.before)
 		change, _, _, err := config.Remove(path, test.name)
 		if err == nil {
-			_, err = change.Write(false)
+			_, err = change.Write("")
 		}
 		if got := content(t, path); err != nil || got != test.want {
 			t.Errorf("%q\ngot  %q, %v\nwant %q", test.before, got, err, test.want)

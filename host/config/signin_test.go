@@ -77,7 +77,7 @@ func TestSignInIsImported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := change.Write(false); err != nil {
+	if _, err := change.Write(""); err != nil {
 		t.Fatal(err)
 	}
 	variables := map[string]string{"S": "s3cret"}

@@ -230,7 +230,7 @@ func TestProjectCannotWidenTheTrustInItsOwnServers(t *testing.T) {
 		own := filepath.Join(t.TempDir(), "own.json")
 		change, _, err := config.Add(own, copied)
 		if err == nil {
-			_, err = change.Write(false)
+			_, err = change.Write("")
 		}
 		text, _ := os.ReadFile(own)
 		if err != nil || !strings.Contains(string(text), `"trust": "ask"`) || strings.Contains(string(text), "dynamic") {
@@ -280,7 +280,7 @@ func TestTextsWithDollarSignsKeepTheirMeaningInAnotherFile(t *testing.T) {
 			own := filepath.Join(dir, "own", "mcp.json")
 			change, _, err := config.Add(own, servers)
 			if err == nil {
-				_, err = change.Write(true)
+				_, err = change.Write("")
 			}
 			if err != nil || len(problems) > 0 {
 				t.Fatal(err, problems)
