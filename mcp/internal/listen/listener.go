@@ -26,9 +26,8 @@ const descriptorPoll = 100 * time.Millisecond
 // half of the connections, where addresses distinguish clients.
 //
 // While 95 percent of the file descriptors of the process are in use, Accept closes idle
-// connections, and accepts none if there are no idle ones: the process needs the rest for
-// the connections that it serves. New connections wait in the queue of the operating
-// system.
+// connections for the new one, which waits if there are no idle ones: the process needs the
+// rest for the connections that it serves. Others wait in the queue of the operating system.
 //
 // Make one with New. ConnState is to be the ConnState of the http.Server. All methods are
 // safe for concurrent use.
@@ -73,11 +72,14 @@ func addressShare(maxConns int) int64 {
 // Accept returns the next connection for which there is room. It closes the others.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
-		if err := l.waitForDescriptors(); err != nil {
-			return nil, err
-		}
 		accepted, err := l.Listener.Accept()
 		if err != nil {
+			return nil, err
+		}
+		// The new connection has no place yet. Otherwise it would be the first to be closed, for
+		// it is the only one without an admitted request where all others are idle.
+		if err := l.waitForDescriptors(); err != nil {
+			_ = accepted.Close()
 			return nil, err
 		}
 		if c := l.admit(accepted); c != nil {

@@ -279,7 +279,7 @@ func TestScarceDescriptorsCloseConnectionsWithoutAnAdmittedRequest(t *testing.T)
 		occupy(good)
 		stall(stranger)
 		scarce.Store(true)
-		s.dial("127.0.0.1") // Accept waits for it already
+		s.dial("127.0.0.1")
 		if isOpen(stranger) || !isOpen(good) {
 			t.Error("want the connection closed whose request was not admitted, and the other one kept")
 		}
@@ -366,23 +366,15 @@ func TestScarceDescriptorsCloseIdleConnectionsAndDelayNewOnes(t *testing.T) {
 				t.Fatal("want the connection served")
 			}
 			scarce.Store(true)
-			last := s.dial("127.0.0.1") // Accept waits for it already
-			if isOpen(idle) || isOpen(last) || !isOpen(busy) {
+			last := s.dial("127.0.0.1")
+			if isOpen(idle) || !isOpen(busy) {
 				t.Error("want idle connections closed and busy ones kept")
 			}
-			s.wantReported(mcp.LimitDescriptors, 1)
-			accepted := make(chan struct{})
-			ours, theirs := net.Pipe()
-			defer ours.Close()
-			go func() {
-				s.dialed <- theirs
-				close(accepted)
-			}()
+			served := make(chan bool, 1)
+			go func() { served <- use(last) }()
 			time.Sleep(time.Minute)
-			select {
-			case <-accepted:
-				t.Error("got a connection accepted while descriptors are scarce")
-			default:
+			if len(served) > 0 {
+				t.Error("got a connection served while descriptors are scarce")
 			}
 			s.wantReported(mcp.LimitDescriptors, 1)
 			scarce.Store(false)
@@ -390,15 +382,39 @@ func TestScarceDescriptorsCloseIdleConnectionsAndDelayNewOnes(t *testing.T) {
 			if closeBusy {
 				busy.Close()
 			}
-			<-accepted
-			if took := time.Since(begin); closeBusy && took != 0 || took > descriptorPoll {
-				t.Errorf("closed a connection: %v: accepted after %v, want at once or with the next poll", closeBusy, took)
-			}
-			if !use(ours) {
+			if !<-served {
 				t.Error("want the connection served")
+			}
+			if took := time.Since(begin); closeBusy && took != 0 || took > descriptorPoll {
+				t.Errorf("closed a connection: %v: served after %v, want at once or with the next poll", closeBusy, took)
 			}
 		})
 	}
+}
+
+// A connection that has just arrived is the only one without an admitted request.
+func TestScarceDescriptorsCloseTheLongestIdleConnectionForANewOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s *httpServer
+		s = serveHTTP(t, 10, func() bool {
+			open, _ := s.listener.state()
+			return open >= 3
+		})
+		var all []net.Conn
+		for range 6 {
+			all = append(all, s.dial("127.0.0.1"))
+			time.Sleep(time.Second)
+			if !admit(all[len(all)-1]) {
+				t.Fatal("want each new connection served")
+			}
+		}
+		for i, c := range all {
+			if isOpen(c) != (i >= 3) {
+				t.Errorf("connection %d: open %v, want the three newest open", i, isOpen(c))
+			}
+		}
+	})
 }
 
 func TestCloseEndsAnAcceptThatWaitsForDescriptors(t *testing.T) {
