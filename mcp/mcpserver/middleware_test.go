@@ -282,6 +282,7 @@ func TestCustomMethod(t *testing.T) {
 		w.Refused("acme/sum", `{"A":"1"}`, -32602)
 		same(t, withoutEnvelope(t, w.Must("acme/nothing", "")), `{}`)
 		w.Refused("acme/other", "", -32601)
+		synctest.Wait() // notifications/initialized is taken
 		j.take()
 		w.Write(`{"jsonrpc":"2.0","method":"notifications/acme/note"}`)
 		synctest.Wait()
