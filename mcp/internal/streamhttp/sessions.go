@@ -207,6 +207,7 @@ func (t *sessions) reopen(r *http.Request, from *openedID, by *mcp.Identity) (*s
 		t.discard(s)
 		return nil, sessionUnknown
 	}
+	t.shared.awaitKnown(r.Context())
 	if r.Context().Err() != nil { // its state may not have been read
 		t.discard(s)
 		return nil, sessionUnknown

@@ -58,8 +58,8 @@ func (a *sharedSessions) share(s *session, from *openedID) {
 	s.shared, s.Session.Shared = h, h
 }
 
-// awaitKnown waits until the other processes know this one, so that the client of a new session
-// can send them something.
+// awaitKnown waits until the other processes know this one, so that the client of a session that
+// this process begins to serve can send them something, such as the cancellation of a call here.
 func (a *sharedSessions) awaitKnown(ctx context.Context) {
 	if a != nil {
 		ctx, cancel := context.WithTimeout(ctx, joinTime)
@@ -68,8 +68,8 @@ func (a *sharedSessions) awaitKnown(ctx context.Context) {
 	}
 }
 
-// joinTime is how long initialize waits until this process is known to the others.
-const joinTime = 250 * time.Millisecond
+// joinTime is how long the first request of a session waits until this process is known to the others.
+const joinTime = time.Second
 
 // notifierOf returns the process that notifies the client.
 func (h *sharedSession) notifierOf(rec sessionRecord) string {
