@@ -84,8 +84,9 @@ func (p *Policy) Explain(u *host.Upstream) Verdict {
 type subject struct {
 	name       string
 	url        *urlPattern
-	program    string // the absolute path without symbolic links
-	written    string // the program as it is configured
+	program    string   // the absolute path without symbolic links; empty if it is not found or ambiguous
+	programs   []string // all that the program may be
+	written    string   // the program as it is configured
 	args       []string
 	env        []string
 	dir        string
@@ -119,11 +120,14 @@ func newSubject(u *host.Upstream) *subject {
 // findFiles finds the program, and what is known of the content of files. Files that were read
 // for an approval are not read again, because only their content as it was then is started.
 func (s *subject) findFiles(t *mcpclient.CommandTarget, admitted []host.ProgramFile) {
+	s.findExecutable(t)
 	if len(admitted) == 0 {
-		s.program = s.executable(t)
 		return
 	}
-	s.program = admitted[0].Path
+	if len(s.programs) < 2 {
+		s.program = admitted[0].Path
+	}
+	s.programs = append(s.programs, admitted[0].Path)
 	for _, f := range admitted {
 		if f.SHA256 != "" {
 			s.digests[f.Path] = "sha256:" + f.SHA256
@@ -148,26 +152,28 @@ func hasReferences(u *host.Upstream) bool {
 	return !u.Source.URL.Literal() || !u.Source.Command.Literal() || slices.ContainsFunc(u.Source.Args, func(t host.Text) bool { return !t.Literal() })
 }
 
-// executable returns the absolute path of a program without symbolic links, empty if it is
-// not found.
-func (s *subject) executable(t *mcpclient.CommandTarget) string {
+// findExecutable sets program and programs. A path that the system and others read differently is
+// that of no program that could be allowed.
+func (s *subject) findExecutable(t *mcpclient.CommandTarget) {
 	path := t.Path
 	if filepath.Base(path) == path {
 		if path = s.findProgram(path, t.Env); path == "" {
-			return ""
+			return
 		}
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(t.Dir, path)
+	spellings := s.spellings(path)
+	for _, spelling := range spellings {
+		if !s.mayLookAt(spelling) {
+			return
+		}
 	}
-	path, err := filepath.Abs(path)
-	if err != nil || !s.mayLookAt(path) {
-		return ""
+	s.programs = s.readings(path)
+	if len(s.programs) != 1 {
+		return
 	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return ""
+	if _, err := os.Stat(spellings[0]); err == nil {
+		s.program = s.programs[0]
 	}
-	return path
 }
 
 // mayLookAt reports whether a path is on this machine. Another machine that a project names is
@@ -224,7 +230,7 @@ func (e *entry) allows(s *subject) bool {
 	if e.unreadable || e.name != "" && !host.MatchPattern(e.name, s.name) || e.url != nil && (s.url == nil || !e.url.matches(s.url)) {
 		return false
 	}
-	if e.dir != "" && filepath.Clean(s.dir) != e.dir {
+	if e.dir != "" && (filepath.Clean(s.dir) != e.dir || hasParent(s.dir)) {
 		return false
 	}
 	if e.command != nil && (s.program == "" || s.program != resolved(e.command[0]) || !slices.Equal(e.command[1:], s.args)) {
@@ -257,7 +263,7 @@ func (e *entry) denies(s *subject) bool {
 	return (e.dir == "" || e.deniesDir(s)) && (e.digest == "" || e.deniesDigest(s))
 }
 
-// deniesDir reports whether a program runs in the directory of the entry, also by a symbolic link.
+// deniesDir reports whether a program may run in the directory of the entry, also by a symbolic link.
 // One without a directory of its own runs in that of this process.
 func (e *entry) deniesDir(s *subject) bool {
 	if s.written == "" {
@@ -267,7 +273,11 @@ func (e *entry) deniesDir(s *subject) bool {
 	if err != nil || dir == e.dir {
 		return true
 	}
-	return userfile.CheckLocal(dir, s.project) == nil && resolved(dir) == resolved(e.dir)
+	path := "."
+	if filepath.IsAbs(s.dir) {
+		path = s.dir
+	}
+	return slices.Contains(s.readings(path), resolved(e.dir))
 }
 
 func (e *entry) deniesProgram(s *subject) bool {
@@ -275,9 +285,9 @@ func (e *entry) deniesProgram(s *subject) bool {
 		return false
 	}
 	if filepath.IsAbs(e.command[0]) {
-		return s.written == e.command[0] || s.program != "" && s.program == resolved(e.command[0])
+		return s.written == e.command[0] || slices.Contains(s.programs, resolved(e.command[0]))
 	}
-	return filepath.Base(s.written) == e.command[0] || filepath.Base(s.program) == e.command[0]
+	return slices.ContainsFunc(append(s.programs, s.written), func(path string) bool { return filepath.Base(path) == e.command[0] })
 }
 
 func (e *entry) deniesDigest(s *subject) bool {
@@ -289,24 +299,11 @@ func (e *entry) deniesDigest(s *subject) bool {
 			return true
 		}
 	}
-	files := []string{s.program}
+	files := slices.Clone(s.programs)
 	for _, a := range s.args {
-		if !filepath.IsAbs(a) {
-			a = filepath.Join(s.dir, a)
-		}
-		if userfile.CheckLocal(a, s.project) == nil { // the approval refuses what is elsewhere
-			files = append(files, resolved(a))
-		}
+		files = append(files, s.readings(a)...) // the approval refuses what is elsewhere
 	}
 	return slices.ContainsFunc(files, func(f string) bool { return s.digest(f) == e.digest })
-}
-
-// resolved returns a path without symbolic links, or the path if it does not exist.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
 }
 
 // digest returns the digest of a file, empty if it cannot be read.

@@ -232,7 +232,11 @@ func TestProgramsAreDeniedByTheirDirectory(t *testing.T) {
 
 func TestContentThatWasAdmittedDecidesAndNoLaterOne(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "server")
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // as the files of an approval are
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "server")
 	if err := os.WriteFile(program, []byte("now"), 0o755); err != nil {
 		t.Fatal(err)
 	}
