@@ -5,7 +5,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/fondaco/fondaco/host/userfile"
@@ -135,7 +134,7 @@ func count(ctx context.Context, store mcp.Store, self writerState) error {
 }
 
 // forgetCounts removes writers from the counts.
-func forgetCounts(ctx context.Context, store mcp.Store, gone map[string]bool) error {
+func forgetCounts(ctx context.Context, store mcp.Store, gone map[string]int64) error {
 	if store == nil || len(gone) == 0 {
 		return nil
 	}
@@ -187,7 +186,7 @@ func (l *Log) rejoinCounts(ctx context.Context, self writerState) error {
 		return err
 	}
 	defer unlock()
-	return changeHead(indexPath(l.path), l.key, func(_ *os.File, x *index) error {
+	return changeHead(indexPath(l.path), l.key, func(x *index) error {
 		if _, known := x.writers[self.Writer]; !known {
 			return nil // its lines were removed by their age
 		}

@@ -2,8 +2,23 @@ package audit
 
 import (
 	"context"
+	"path/filepath"
+	"sync"
 	"time"
 )
+
+var afterChangeBelow sync.Map // of functions, by directory
+
+func init() {
+	afterChange = func(path string) {
+		if f, ok := afterChangeBelow.Load(filepath.Dir(path)); ok {
+			f.(func())()
+		}
+	}
+}
+
+// AfterChange calls a function after each change of a file of the logs in a directory.
+func AfterChange(dir string, f func()) { afterChangeBelow.Store(dir, f) }
 
 // Retain removes and sums up lines as of a time, also of files that were just rotated.
 func (l *Log) Retain(now time.Time) error { return l.retain(now, -time.Hour) }

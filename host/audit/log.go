@@ -317,6 +317,7 @@ func (l *Log) appendLine(line []byte) error {
 	n, err := l.file.Write(line)
 	if n > 0 {
 		l.torn = n < len(line)
+		changed(l.path)
 	}
 	return err
 }

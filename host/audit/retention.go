@@ -233,26 +233,38 @@ func (l *Log) remove(c *removal, files []*logFile) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(forgetCounts(l.ctx, l.options.Counts, gone), next.Sync(), next.Close()); err != nil {
+	if err := errors.Join(next.Sync(), next.Close()); err != nil {
 		return err
 	}
-	// Before the lines, so that a process that is killed meanwhile leaves none that are missed. Those
-	// that it leaves are removed the next time.
-	if len(gone) > 0 {
-		if err := forgetWriters(indexPath(l.path), l.key, gone); err != nil {
+	closeFiles(files) // before the rename, which Windows refuses for an open file
+	if err := l.replace(files[len(files)-1], next.Name(), c.kept > 0); err != nil || len(gone) == 0 {
+		return err
+	}
+	// The slots last: what is left if the process is killed before is found by them.
+	if err := forgetCounts(l.ctx, l.options.Counts, gone); err != nil {
+		return err
+	}
+	return forgetWriters(indexPath(l.path), l.key, gone)
+}
+
+// replace removes the rotated files up to the last one, which another file takes the place of if
+// something is left. It also removes those that a process left behind which was killed here.
+func (l *Log) replace(last *logFile, by string, left bool) error {
+	numbers, err := rotated(l.path)
+	if err != nil {
+		return err
+	}
+	if left {
+		if err := os.Rename(by, last.path); err != nil {
 			return err
 		}
+		changed(last.path)
 	}
-	if last := files[len(files)-1]; c.kept > 0 {
-		closeFiles(files) // before the rename, which Windows refuses for an open file
-		if err := os.Rename(next.Name(), last.path); err != nil {
-			return err
+	for _, n := range numbers { // the oldest first, because a later one may replace it
+		if path := rotatedPath(l.path, n); n < last.number || n == last.number && !left {
+			err = errors.Join(err, os.Remove(path))
+			changed(path)
 		}
-		files = files[:len(files)-1]
-	}
-	closeFiles(files)
-	for _, f := range files {
-		err = errors.Join(err, os.Remove(f.path))
 	}
 	return err
 }
@@ -302,25 +314,24 @@ func isFileHead(key, line []byte) bool {
 	return decodeSlot(key, codeOfFile, line, &head) == nil
 }
 
-// report writes what is removed into the log. It returns the writers of which nothing is
-// left.
-func (l *Log) report(c *removal) (gone map[string]bool, err error) {
-	content, err := os.ReadFile(indexPath(l.path))
+// report writes what is removed into the log, so that nobody misses it from then on. It returns the
+// last lines of the writers of which nothing is left.
+func (l *Log) report(c *removal) (gone map[string]int64, err error) {
+	f, x, err := openIndex(indexPath(l.path), l.key) // nothing is removed if it cannot be changed then
 	if err != nil {
 		return nil, err
 	}
-	known := readIndex(l.key, content).writers
-	gone = make(map[string]bool)
+	_ = f.Close()
+	gone = make(map[string]int64)
 	var runs []Run
 	for writer, of := range c.runs {
 		of = joinRuns(of)
-		w, ok := known[writer]
+		w, ok := x.writers[writer]
 		if !ok {
 			continue // of which nothing was left before
 		}
 		if len(of) == 1 && of[0].First == 1 && of[0].Last >= w.Sequence && writer != l.self.Writer {
-			gone[writer] = true
-			continue
+			gone[writer] = of[0].Last
 		}
 		runs = append(runs, of...)
 	}

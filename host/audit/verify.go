@@ -101,7 +101,7 @@ func Verify(ctx context.Context, path string, key []byte, store mcp.Store) (*Rep
 		v.add(Problem{Kind: ProblemIndex, Text: fmt.Sprintf("the numbers of lines cannot be read: %v", countErr)})
 	}
 	if len(content) == 0 && !slices.ContainsFunc(files, func(f *logFile) bool { return f.limit > 0 }) {
-		if len(counted) > 0 {
+		if counted.total() > 0 { // a process that was killed at its start has written none
 			v.add(Problem{Kind: ProblemMissing, Text: fmt.Sprintf("the log is missing; %d lines or more were written by %d processes", counted.total(), len(counted))})
 		}
 		return &v.report, nil
@@ -255,7 +255,7 @@ func incomplete(line []byte) bool {
 func (v *verification) checkRecord(f *logFile, number int, r *Record) {
 	c := v.chain(r.Writer)
 	p := Problem{Writer: r.Writer, File: f.path, Line: number, First: r.Sequence, Last: r.Sequence}
-	switch last, lastCode := v.skipRemoved(r.Writer, c.last, c.code, r.Sequence-1); {
+	switch last, lastCode := v.skipRemoved(r.Writer, *c, r.Sequence-1); {
 	case r.Sequence <= c.last:
 		p.Kind, p.Text = ProblemReordered, fmt.Sprintf("line %d of the writer follows line %d", r.Sequence, c.last)
 		v.add(p)
@@ -264,21 +264,27 @@ func (v *verification) checkRecord(f *logFile, number int, r *Record) {
 		p.Kind, p.First, p.Last = ProblemMissing, last+1, r.Sequence-1
 		p.Text = fmt.Sprintf("lines %d to %d of the writer are missing before it", p.First, p.Last)
 		v.add(p)
-	case lastCode != r.Previous:
+	case lastCode != r.Previous && lastCode != codeUnknown:
 		p.Kind, p.Text = ProblemChanged, fmt.Sprintf("line %d of the writer follows another line than that with which it was written", r.Sequence)
 		v.add(p)
 	}
 	c.last, c.code = r.Sequence, r.Code
 }
 
+// codeUnknown is the code of a line that the host was removing with later ones, which are still
+// there, when it was killed.
+const codeUnknown = "unknown"
+
 // skipRemoved returns the last line of a writer before a number, counting those that the
 // host has removed, and its code.
-func (v *verification) skipRemoved(writer string, last int64, lastCode string, before int64) (int64, string) {
-	if last >= before {
-		return last, lastCode
-	}
+func (v *verification) skipRemoved(writer string, c chain, before int64) (last int64, lastCode string) {
+	last, lastCode = c.last, c.code
 	for _, run := range v.removed[writer] {
-		if run.First <= last+1 && run.Last > last && run.Last <= before {
+		switch {
+		case last >= before || run.First > last+1 || run.Last <= last:
+		case run.Last > before:
+			return before, codeUnknown
+		default:
 			last, lastCode = run.Last, run.Code
 		}
 	}
@@ -293,8 +299,8 @@ func (v *verification) checkIndex() {
 		v.add(Problem{Kind: ProblemIndex, Text: "the index of writers is missing, or its first slot " + errCode.Error()})
 	case x.head.Damaged:
 		v.add(Problem{Kind: ProblemIndex, Text: "the index of writers, or the numbers of lines, were missing or damaged when a writer was added later"})
-	case x.head.Writers != len(x.writers)+x.damaged:
-		v.add(Problem{Kind: ProblemIndex, Text: fmt.Sprintf("the index has %d writers, but there were %d", len(x.writers)+x.damaged, x.head.Writers)})
+	case x.expected() != x.found():
+		v.add(Problem{Kind: ProblemIndex, Text: fmt.Sprintf("the index has %d writers, but there were %d", x.found(), x.expected())})
 	}
 	if x.damaged > 0 {
 		v.add(Problem{Kind: ProblemIndex, Text: fmt.Sprintf("slots of the index that were changed: %d", x.damaged)})
@@ -319,8 +325,12 @@ func (v *verification) checkCounts() {
 		v.add(Problem{Kind: ProblemIndex, Text: "the numbers of lines are missing"})
 	}
 	for _, writer := range slices.Sorted(maps.Keys(v.counts)) {
-		c, counted := v.chain(writer), v.counts[writer]
-		if last, _ := v.skipRemoved(writer, c.last, c.code, math.MaxInt64); last < counted {
+		var c chain
+		if known := v.chains[writer]; known != nil {
+			c = *known
+		}
+		counted := v.counts[writer]
+		if last, _ := v.skipRemoved(writer, c, math.MaxInt64); last < counted {
 			v.add(Problem{Kind: ProblemCut, Writer: writer, First: last + 1, Last: counted, Text: fmt.Sprintf("lines %d to %d of the writer, which were counted, are missing", last+1, counted)})
 		}
 	}
@@ -332,11 +342,11 @@ func (v *verification) checkEnd(w writerState) {
 	if !w.Closed {
 		v.report.Open++
 	}
-	last, lastCode := v.skipRemoved(w.Writer, c.last, c.code, w.Sequence)
+	last, lastCode := v.skipRemoved(w.Writer, *c, w.Sequence)
 	switch {
 	case last < w.Sequence:
 		v.add(Problem{Kind: ProblemCut, Writer: w.Writer, First: last + 1, Last: w.Sequence, Text: fmt.Sprintf("lines %d to %d, the last of the writer, are missing", last+1, w.Sequence)})
-	case last == w.Sequence && lastCode != w.Last:
+	case last == w.Sequence && lastCode != w.Last && lastCode != codeUnknown:
 		v.add(Problem{Kind: ProblemChanged, Writer: w.Writer, First: last, Last: last, Text: "the last line of the writer is not the one in the index"})
 	case last > w.Sequence && w.Closed:
 		v.add(Problem{Kind: ProblemChanged, Writer: w.Writer, First: w.Sequence + 1, Last: last, Text: "the writer has lines after the one with which it closed the log"})
