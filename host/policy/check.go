@@ -84,6 +84,7 @@ func (p *Policy) Explain(u *host.Upstream) Verdict {
 type subject struct {
 	name       string
 	url        *urlPattern
+	socket     string   // the path of a Unix domain socket
 	program    string   // the absolute path without symbolic links; empty if it is not found or ambiguous
 	programs   []string // all that the program may be
 	written    string   // the program as it is configured
@@ -109,6 +110,7 @@ func newSubject(u *host.Upstream) *subject {
 		text := fmt.Sprint(t)
 		if path, ok := socketPath(text); ok {
 			text = "unix://" + path
+			s.setSocket(path)
 		}
 		if strings.Contains(text, "://") {
 			s.setURL(text)
@@ -135,8 +137,18 @@ func (s *subject) findFiles(t *mcpclient.CommandTarget, admitted []host.ProgramF
 	}
 }
 
-func (s *subject) setURL(address string) {
+// setSocket sets the path of a Unix domain socket. With ".." it can be another one than the text says.
+func (s *subject) setSocket(path string) {
 	if s.references {
+		return
+	}
+	if s.socket = path; hasParent(path) {
+		s.err = fmt.Errorf("its socket %q has \"..\"; want a path without it", path)
+	}
+}
+
+func (s *subject) setURL(address string) {
+	if s.references || s.err != nil {
 		return
 	}
 	if s.url, s.err = parts(address); s.err != nil {
@@ -254,7 +266,7 @@ func (e *entry) denies(s *subject) bool {
 	if e.name == "" && e.decidable() {
 		return false // nothing of it can be read
 	}
-	if e.name != "" && !host.MatchPattern(e.name, s.name) || e.url != nil && (s.url == nil || !e.url.matches(s.url)) {
+	if e.name != "" && !host.MatchPattern(e.name, s.name) || e.url != nil && (s.url == nil || !e.url.matches(s.url) && !e.url.leadsTo(s.socket)) {
 		return false
 	}
 	if e.command != nil && !(e.deniesProgram(s) && (len(e.command) == 1 || slices.Equal(e.command[1:], s.args))) {

@@ -90,6 +90,73 @@ func TestURLsAreComparedPartByPart(t *testing.T) {
 	}
 }
 
+func TestOtherSpellingsOfAURLAreDenied(t *testing.T) {
+	t.Parallel()
+	p := loaded(t, `{"servers": {"deny": [{"url": "http://127.0.0.1:18080"}, {"url": "http://[2001:db8::1]:080"}, {"url": "http://evil.example:*/mcp"}, {"url": "http://[::1]"}]}}`)
+	if len(p.Problems) > 0 {
+		t.Fatalf("got problems %q", p.Problems)
+	}
+	for url, want := range map[string]bool{
+		"http://127.0.0.1:18080/":                   false,
+		"http://127.0.0.1:018080/":                  false,
+		"http://127.0.0.1.:18080/":                  false,
+		"http://[::ffff:127.0.0.1]:18080/":          false,
+		"http://[::FFFF:7f00:1]:18080/":             false,
+		"http://[0:0:0:0:0:ffff:127.0.0.1]:18080/x": false,
+		"http://0.0.0.0:18080/":                     false,
+		"http://127.1:18080/":                       false,
+		"http://2130706433:18080/":                  false,
+		"http://0x7f000001:18080/":                  false,
+		"http://0x7F.0.0.0x1:18080/":                false,
+		"http://017700000001:18080/":                false,
+		"http://127.0.0.01:18080/":                  false,
+		"http://127.0.0.1:18081/":                   true,
+		"http://[2001:DB8:0::1]/":                   false,
+		"http://[2001:db8::0.0.0.1]:00080/":         false,
+		"http://[2001:db8::2]/":                     true,
+		"http://[::1%25lo]/":                        false,
+		"http://[::]/":                              false,
+		"http://[0::0:1]:0080/":                     false,
+		"http://EVIL.example.:1/mcp":                false,
+		"http://evil.example..:1/mcp":               false,
+		"http://evil%2eexample:1/mcp":               true, // no server can be reached by it
+		"http://evil.example:1/x/../%6dcp":          false,
+		"http://evil.example:1/other":               true,
+		"http://example.x7f":                        true,
+		"http://1.2.3.example/":                     true,
+	} {
+		if err := p.Check(remote(url)); (err == nil) != want {
+			t.Errorf("%s: got %v, want allowed: %v", url, err, want)
+		}
+	}
+	if p := loaded(t, `{"servers": {"deny": [{"url": "http://127.1"}, {"url": "http://evil%2eexample"}, {"url": "http://[::1%25lo]/"}]}}`); len(p.Problems) != 3 {
+		t.Errorf("got problems %q, want one for each pattern that would match nothing", p.Problems)
+	}
+}
+
+func TestSocketsAreDeniedByEachPath(t *testing.T) {
+	t.Parallel()
+	dir := linkedTree(t)
+	link := filepath.Join(dir, "user", "socket")
+	if err := os.Symlink(filepath.Join(dir, "managed", "server"), link); err != nil {
+		t.Fatal(err)
+	}
+	socket := func(path string) *host.Upstream {
+		return &host.Upstream{Key: "s", Target: mcpclient.Socket("unix", path)}
+	}
+	for pattern, path := range map[string]string{"/managed/server": link, "/user/socket": dir + "/managed/server", "/managed/*": link} {
+		if loaded(t, fmt.Sprintf(`{"servers": {"deny": [{"url": "unix://%s"}]}}`, dir+pattern)).Check(socket(path)) == nil {
+			t.Errorf("%s: got %s allowed", pattern, path)
+		}
+	}
+	p := loaded(t, fmt.Sprintf(`{"servers": {"allow": [{"url": "unix://%s/managed/*"}]}}`, dir))
+	for path, want := range map[string]bool{"/managed/server": true, "/user/socket": false, "/user/link/../../managed/server": false} {
+		if err := p.Check(socket(dir + path)); (err == nil) != want {
+			t.Errorf("%s: got %v, want allowed: %v", path, err, want)
+		}
+	}
+}
+
 func TestPatternOfAnOriginIsForAllItsPaths(t *testing.T) {
 	t.Parallel()
 	p := loaded(t, `{"servers": {"allow": [{"url": "https://good.example"}, {"url": "*://*.other.example"}], "deny": [{"url": "https://evil.other.example"}, {"url": "https://root.other.example/"}]}}`)
