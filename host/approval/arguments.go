@@ -63,6 +63,9 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 func (c *codeFinder) packages(name string, args []string, depth int) {
 	if packageFlags[name] != nil {
 		c.packagesByPath(name, args, depth)
+		if read := c.asSystemReads(args); read != nil {
+			c.packagesByPath(name, read, depth)
+		}
 	}
 	switch {
 	case nodeManagers[name]:
@@ -126,8 +129,7 @@ func (c *codeFinder) directories(args []string) {
 
 // directory adds a directory, which is relative to each of those that are known.
 func (c *codeFinder) directory(dir string) {
-	for _, base := range slices.Clone(c.bases) {
-		at := absolute(dir, base)
+	for _, at := range c.places(dir) {
 		switch {
 		case slices.Contains(c.bases, at) || !c.isDir(at):
 		case len(c.bases) == maxBases:
@@ -166,8 +168,8 @@ func (c *codeFinder) assigned(arg string) {
 // file adds the files that an argument names, as code or as data.
 func (c *codeFinder) file(arg string) {
 	for _, word := range fileWords(arg) {
-		for _, base := range c.bases {
-			switch at := absolute(word, base); {
+		for _, at := range c.places(word) {
+			switch {
 			case !c.isRegular(at) || c.files.has(at):
 			case isCode(at):
 				c.add(RoleScript, at)

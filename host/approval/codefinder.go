@@ -110,8 +110,8 @@ func (c *codeFinder) inner(name string, args []string, depth int) {
 	for _, file := range programs {
 		c.run(RoleInterpreter, file, depth)
 	}
-	for _, base := range c.bases { // such as a script for "uv run"
-		if at := absolute(name, base); c.isRegular(at) {
+	for _, at := range c.places(name) { // such as a script for "uv run"
+		if c.isRegular(at) {
 			c.run(RoleScript, at, depth)
 		}
 	}
@@ -138,15 +138,17 @@ func (c *codeFinder) lookUpInner(name string) (found []string) {
 		return err == nil
 	}
 	if name == "" || filepath.Base(name) != name {
-		for _, base := range c.bases {
-			add(absolute(name, base))
+		for _, at := range c.places(name) {
+			add(at)
 		}
 		return found
 	}
 	for _, dir := range filepath.SplitList(c.path) {
 		isThere := false
 		for _, base := range c.bases {
-			isThere = add(filepath.Join(absolute(dir, base), name)) || isThere
+			for _, at := range c.readings(dir, base) {
+				isThere = add(filepath.Join(at, name)) || isThere
+			}
 		}
 		if isThere && (filepath.IsAbs(dir) || len(c.bases) == 1) {
 			break

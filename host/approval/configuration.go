@@ -36,14 +36,15 @@ var includes = []string{"include", "-include", "sinclude", "import", "import?", 
 func (c *codeFinder) namedBy(file string) {
 	words := strings.FieldsFunc(string(c.start(file, 64<<10)), func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) })
 	for i, word := range words {
-		at := absolute(word, filepath.Dir(file))
 		isIncluded := i > 0 && slices.Contains(includes, words[i-1])
-		if c.files.has(at) || !c.isRegular(at) || !isIncluded && !isCode(at) {
-			continue
-		}
-		c.add(RoleScript, at)
-		if isIncluded {
-			c.namedBy(at)
+		for _, at := range c.readings(word, filepath.Dir(file)) {
+			if c.files.has(at) || !c.isRegular(at) || !isIncluded && !isCode(at) {
+				continue
+			}
+			c.add(RoleScript, at)
+			if isIncluded {
+				c.namedBy(at)
+			}
 		}
 	}
 }
@@ -99,8 +100,8 @@ func (c *codeFinder) homes() (dirs []string) {
 		if value == "" {
 			continue
 		}
-		for _, base := range c.bases {
-			if at := absolute(value, base); at != c.home && !slices.Contains(dirs, at) {
+		for _, at := range c.places(value) {
+			if at != c.home && !slices.Contains(dirs, at) {
 				c.note("the settings of programs in %s, because of %s", at, name)
 				dirs = append(dirs, at)
 			}
@@ -128,11 +129,13 @@ func (c *codeFinder) filesOfFlags(name string, args []string) {
 		if flags := recipeFlags[name]; recipe == "" && len(flags) > 0 && len(arg) > 2 && arg[1] != '-' && strings.HasPrefix(arg, flags[0]) { // -fFILE
 			recipe = arg[2:]
 		}
-		for _, base := range c.bases {
-			if at := absolute(argumentOf(arg, args, i, decidingFlags...), base); c.isRegular(at) {
+		for _, at := range c.places(argumentOf(arg, args, i, decidingFlags...)) {
+			if c.isRegular(at) {
 				c.add(RoleScript, at)
 			}
-			if at := absolute(recipe, base); c.isRegular(at) {
+		}
+		for _, at := range c.places(recipe) {
+			if c.isRegular(at) {
 				c.add(RoleScript, at)
 				c.namedBy(at)
 			}

@@ -38,10 +38,10 @@ func (c *codeFinder) containers(name string, args []string) {
 		if dir := argumentOf(arg, args, i, "--project-directory"); dir != "" {
 			c.directory(dir)
 		}
+		for _, at := range c.places(argumentOf(arg, args, i, "--env-file", "--label-file", "--file", "--compose-file", "-f", "-c")) {
+			c.containerFile(at, isCompose, 0)
+		}
 		for _, base := range c.bases {
-			if file := argumentOf(arg, args, i, "--env-file", "--label-file", "--file", "--compose-file", "-f", "-c"); file != "" {
-				c.containerFile(absolute(file, base), isCompose, 0)
-			}
 			if rest, ok := strings.CutPrefix(arg, "-v"); ok && rest != "" {
 				c.mount(strings.TrimPrefix(rest, "="), base)
 			}

@@ -162,3 +162,12 @@ func variable(name string) host.Text {
 }
 
 func chmodPrivate(path string) error { return os.Chmod(path, 0o700) }
+
+// expanded returns words with /PROJ for the project and /PATH for the directory of programs.
+func expanded(m *machine, words []string) (all []string) {
+	places := strings.NewReplacer("/PROJ", m.path("proj"), "/PATH", m.path("usr/bin"))
+	for _, word := range words {
+		all = append(all, places.Replace(word))
+	}
+	return all
+}

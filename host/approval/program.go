@@ -40,6 +40,9 @@ func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte
 	if real != filepath.Clean(t.Dir) {
 		p.DirTarget = real
 	}
+	if hasParent(t.Dir) && p.DirTarget != "" {
+		f.bases = append(f.bases, real)
+	}
 	if u.Settings.Dev {
 		f.devDir, err = devDir(u, real)
 		if err != nil {

@@ -80,8 +80,8 @@ func valueInWord(name, arg string) string {
 // one: the file itself, one with a suffix, or the main file of a directory, in each of the
 // working directories.
 func (c *codeFinder) addScript(in interpreter, text string) (found bool) {
-	for _, base := range c.bases {
-		if file := c.scriptFile(in, absolute(text, base)); file != "" {
+	for _, at := range c.places(text) {
+		if file := c.scriptFile(in, at); file != "" {
 			c.add(RoleScript, file)
 			found = true
 		}

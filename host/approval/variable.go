@@ -21,12 +21,12 @@ func (c *codeFinder) textOfVariable(name, value string) {
 		c.note("the modules in the directories of %s", name)
 	}
 	for _, word := range fileWords(value) {
-		for _, base := range c.bases {
+		for _, place := range c.places(word) {
 			if loads {
-				c.directoryOfVariable(name, absolute(word, base))
+				c.directoryOfVariable(name, place)
 			}
 			for _, suffix := range suffixes {
-				if at := absolute(word, base) + suffix; c.isRegular(at) && (loads || isCode(at)) {
+				if at := place + suffix; c.isRegular(at) && (loads || isCode(at)) {
 					c.add(RoleScript, at)
 				}
 			}

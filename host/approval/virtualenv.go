@@ -21,13 +21,13 @@ func (c *codeFinder) virtualEnvironments(name string, args []string) {
 	for _, variable := range []string{"VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "CONDA_PREFIX"} {
 		if value := c.env[variable]; value != "" {
 			for _, dir := range c.searched() { // relative to the project, which may be above
-				places = append(places, absolute(value, dir))
+				places = append(places, c.readings(value, dir)...)
 			}
 		}
 	}
 	for i, arg := range args {
 		if prefix := argumentOf(arg, args, i, "-p", "--prefix"); prefix != "" {
-			places = append(places, absolute(prefix, c.dir))
+			places = append(places, c.places(prefix)...)
 		}
 	}
 	found := false
