@@ -8,20 +8,17 @@ import (
 	"strings"
 )
 
-// argumentsOf finds the files that run among the arguments of a program. A symbolic link with
-// another name does not hide what the program is.
+// argumentsOf finds the files that run among the arguments of a program: by the name that is
+// written, and by that of the file to which a symbolic link with that name leads. A link does not
+// hide what the program is, and some programs do what the name of the link to them says.
 func (c *codeFinder) argumentsOf(file string, args []string, depth int) {
 	written, real := programName(file), programName(followed(file))
-	isKnown := isInterpreterOrWrapper(written)
-	if !isKnown || real == written || multiCall[real] || !isInterpreterOrWrapper(real) {
-		if !isKnown && isInterpreterOrWrapper(real) {
-			written = real
-		}
+	if isKnown(written) || !isKnown(real) || dispatchers[real] {
 		c.arguments(written, args, depth)
-		return
 	}
-	c.arguments(written, args, depth)
-	c.arguments(real, args, depth)
+	if real != written && isKnown(real) && !(isKnown(written) && multiCall[real]) {
+		c.arguments(real, args, depth)
+	}
 }
 
 // arguments finds the files that run among the arguments of a program with a name.

@@ -70,6 +70,9 @@ var otherNames = map[string]string{
 // multiCall are programs that do what the name of the link to them says.
 var multiCall = map[string]bool{"busybox": true, "toybox": true, "coreutils": true}
 
+// dispatchers are version managers that start another program when a link to them has its name.
+var dispatchers = map[string]bool{"mise": true, "rtx": true, "asdf": true, "volta-shim": true}
+
 func interpreterNamed(name string) (interpreter, bool) {
 	if other, ok := otherNames[name]; ok {
 		name = other

@@ -344,6 +344,50 @@ func TestRealInterpreterBehindAShimIsNamed(t *testing.T) {
 	}
 }
 
+// The links of a version manager lead to the manager, which starts the program of their name.
+func TestLinksOfVersionManagersAreReadByTheirNames(t *testing.T) {
+	t.Parallel()
+	for _, manager := range []string{"mise", "rtx", "asdf", "volta-shim", "unknown-manager"} {
+		for _, test := range []struct {
+			words   []string
+			changed string
+		}{
+			{[]string{"npx", "-y", "server"}, "node_modules/.bin/server"},
+			{[]string{"npx", "-y", "server"}, ".npmrc"},
+			{[]string{"uvx", "server"}, "uv.toml"},
+			{[]string{"just", "serve"}, "justfile"},
+			{[]string{"docker", "compose", "up"}, "compose.yaml"},
+			{[]string{"node", "plain"}, "plain"},
+			{[]string{"env", "just", "serve"}, "justfile"},
+		} {
+			m := newMachine(t)
+			m.write("home/bin/"+manager, "\x7fELF manager")
+			m.write("proj/plain", "x")
+			for _, program := range []string{"npx", "uvx", "just", "docker", "node"} {
+				m.link("home/shims/"+program, m.path("home/bin/"+manager))
+			}
+			u := m.server("proj", "x", test.words[0], test.words[1:]...)
+			u.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/shims") + ":" + m.path("usr/bin")
+			m.approve(u)
+			m.write("proj/"+test.changed, "evil")
+			m.mustAsk(u, "/proj/"+test.changed)
+		}
+	}
+}
+
+// What the version manager itself reads chooses the program that it starts.
+func TestSettingsOfTheManagerBehindALinkNeedApproval(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("home/bin/mise", "\x7fELF mise")
+	m.link("home/shims/just", m.path("home/bin/mise"))
+	u := m.server("proj", "x", "just", "serve")
+	u.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/shims")
+	m.approve(u)
+	m.write("proj/mise.toml", "evil")
+	m.mustAsk(u, "/proj/mise.toml runs, which did not")
+}
+
 // A version file that names another interpreter needs approval, because that one runs.
 func TestVersionFileOfAShimIsCovered(t *testing.T) {
 	t.Parallel()
