@@ -1,86 +1,97 @@
 package approval
 
 import (
-	"bytes"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // containerPrograms run programs that do not see the working directory.
 var containerPrograms = []string{"docker", "podman", "nerdctl", "docker-compose", "podman-compose"}
 
-// composeFiles are the files in the working directory or above it that say what Compose runs.
-var composeFiles = []string{
-	"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml", "compose.override.yaml", "compose.override.yml", "docker-compose.override.yaml",
-	"docker-compose.override.yml", "container-compose.yaml", "container-compose.yml", "podman-compose.yaml", "podman-compose.yml", ".env",
-}
-
-const (
-	// maxComposeFile is the size in bytes of a file of Compose up to which it is searched for
-	// others, and maxDocuments the number of its documents.
-	maxComposeFile = 1 << 20
-	maxDocuments   = 64
-)
-
-// isCompose reports whether a program of containers runs what a file says.
-func isCompose(name string, args []string) bool {
-	return strings.HasSuffix(name, "-compose") || slices.Contains(args, "compose") || slices.Contains(args, "stack")
-}
-
-// containers adds the files with which a program of containers decides what it runs, and names
-// the directories that a container gets. What is in an image is covered by its digest alone.
+// containers adds the files with which a program of containers decides what it runs, and those
+// that a container gets. What is in an image is covered by its digest alone.
 func (c *codeFinder) containers(name string, args []string) {
-	isCompose := isCompose(name, args)
+	compose := composeFinder{codeFinder: c, read: make(map[string]bool)}
 	for i, arg := range args {
 		if dir := argumentOf(arg, args, i, "--project-directory"); dir != "" {
 			c.directory(dir)
+			compose.dirs = append(compose.dirs, c.places(dir)...)
 		}
-		for _, at := range c.places(argumentOf(arg, args, i, "--env-file", "--label-file", "--file", "--compose-file", "-f", "-c")) {
-			c.containerFile(at, isCompose, 0)
+		if dir := argumentOf(arg, args, i, "--config"); dir != "" {
+			c.note("what %s reads in the directory of its settings, %s", name, dir)
 		}
 		for _, base := range c.bases {
 			if rest, ok := strings.CutPrefix(arg, "-v"); ok && rest != "" {
 				c.mount(strings.TrimPrefix(rest, "="), base)
 			}
-			c.mount(argumentOf(arg, args, i, "--volume", "--mount", "-v"), base)
+			c.mount(argumentOf(arg, args, i, "--volume", "--mount"), base)
+			if i > 0 && mountSwitches.MatchString(args[i-1]) {
+				c.mount(arg, base)
+			}
 		}
 	}
-	if !isCompose {
+	var files, environments []string
+	for i, arg := range args {
+		files = append(files, c.places(argumentOf(arg, args, i, "--file", "--compose-file", "-f", "-c"))...)
+		environments = append(environments, c.places(argumentOf(arg, args, i, "--env-file", "--label-file"))...)
+	}
+	if !isCompose(name, args) {
+		for _, at := range slices.Concat(files, environments) {
+			c.addRegular(at)
+		}
 		return
 	}
-	for _, list := range filepath.SplitList(c.env["COMPOSE_FILE"]) {
-		c.containerFile(absolute(list, c.dir), true, 0)
-	}
-	for _, dir := range c.searched() {
-		for _, file := range composeFiles {
-			c.containerFile(filepath.Join(dir, file), true, 0)
-		}
-	}
+	compose.commandLine(files, environments)
 }
 
-// mount names the directory that a container gets by an argument such as DIR:/data or
+// mountSwitches match short flags without values before -v, whose value is the next word.
+var mountSwitches = regexp.MustCompile(`^-[A-Za-z]*v$`)
+
+// mount regards what a container gets by an argument such as DIR:/data or
 // type=bind,source=DIR,target=/data.
 func (c *codeFinder) mount(arg, base string) {
-	source, _, _ := strings.Cut(arg, ":")
+	source, rest, _ := strings.Cut(arg, ":")
+	_, flags, _ := strings.Cut(rest, ":")
+	readOnly := slices.Contains(strings.Split(flags, ","), "ro")
 	if strings.Contains(arg, "=") {
-		for _, field := range strings.Split(arg, ",") {
+		fields := strings.Split(arg, ",")
+		readOnly = readOnly || slices.Contains(fields, "readonly") || slices.Contains(fields, "ro")
+		for _, field := range fields {
 			if name, value, _ := strings.Cut(field, "="); name == "source" || name == "src" {
 				source = value
 			}
 		}
 	}
-	if source != "" && strings.ContainsAny(source, `./\`) {
-		c.mounted(c.expanded(source, base))
+	if source == "" || !strings.ContainsAny(source, `./\`) {
+		return
+	}
+	for _, at := range c.expandedReadings(source, base) {
+		c.mounted(at, readOnly)
 	}
 }
 
-// mounted names a directory that a container gets.
-func (c *codeFinder) mounted(at string) {
-	if c.isDir(at) {
+// mounted names a directory that a container gets, and adds a file. A file that the container
+// may write, and whose name says that it has data, is data.
+func (c *codeFinder) mounted(at string, readOnly bool) {
+	switch {
+	case c.isDir(at):
 		c.note("the files in %s, which a container gets", at)
+	case !c.isRegular(at):
+	case readOnly || isCode(at) || !slices.Contains(writtenSuffixes, strings.ToLower(filepath.Ext(at))):
+		c.add(RoleScript, at)
+	case !slices.Contains(c.data, at):
+		c.data = append(c.data, at)
+	}
+}
+
+// writtenSuffixes are those of files that programs write while they run.
+var writtenSuffixes = strings.Fields(".db .db3 .sqlite .sqlite3 .duckdb .mdb .log .jsonl .csv .tsv .parquet .pid .sock .bak")
+
+func (c *codeFinder) addRegular(at string) {
+	if c.isRegular(at) {
+		c.add(RoleScript, at)
 	}
 }
 
@@ -93,69 +104,10 @@ func (c *codeFinder) expanded(path, base string) string {
 	return absolute(path, base)
 }
 
-// containerFile adds a file, and those that it names if it is one of Compose.
-func (c *codeFinder) containerFile(at string, isCompose bool, depth int) {
-	if !c.isRegular(at) || c.files.has(at) {
-		return
+// expandedReadings is readings for a path that may begin with "~".
+func (c *codeFinder) expandedReadings(path, base string) []string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return c.readings(rest, c.home)
 	}
-	c.add(RoleScript, at)
-	if !isCompose || depth == maxDepth {
-		return
-	}
-	documents := yaml.NewDecoder(bytes.NewReader(c.start(at, maxComposeFile)))
-	for range maxDocuments {
-		var doc yaml.Node
-		if err := documents.Decode(&doc); err != nil {
-			return
-		}
-		c.composeNode(&doc, "", filepath.Dir(at), depth)
-	}
-}
-
-// composeNode adds the files that a part of a file of Compose names under a key.
-func (c *codeFinder) composeNode(n *yaml.Node, key, dir string, depth int) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		context, recipe := "", ""
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			switch value := n.Content[i+1]; n.Content[i].Value {
-			case "context":
-				context = value.Value
-			case "dockerfile":
-				recipe = value.Value
-			}
-			c.composeNode(n.Content[i+1], n.Content[i].Value, dir, depth)
-		}
-		if context != "" && recipe != "" {
-			c.containerFile(absolute(recipe, absolute(context, dir)), false, 0)
-		}
-	case yaml.ScalarNode:
-		c.composeText(n.Value, key, dir, depth)
-	default: // a document or a list; what an alias stands for is elsewhere in the document
-		for _, child := range n.Content {
-			c.composeNode(child, key, dir, depth)
-		}
-	}
-}
-
-// composeText adds the file that a text of a file of Compose names under a key.
-func (c *codeFinder) composeText(text, key, dir string, depth int) {
-	at := c.expanded(text, dir)
-	switch {
-	case c.err != nil || text == "" || len(text) > maxVariable:
-	case key == "source":
-		c.mounted(at)
-	case key == "volumes":
-		c.mount(text, dir)
-	case strings.Contains(text, "$") && slices.Contains([]string{"env_file", "file", "extends", "include", "path", "build", "context", "dockerfile"}, key):
-		c.note("the file or directory that %s in %s names", text, dir)
-	case slices.Contains([]string{"build", "context"}, key) && c.isDir(at):
-		c.note("the files in %s, of which an image is built", at)
-		for _, recipe := range []string{"Dockerfile", "Containerfile"} {
-			c.containerFile(filepath.Join(at, recipe), false, 0)
-		}
-	default:
-		suffix := strings.ToLower(filepath.Ext(at))
-		c.containerFile(at, suffix == ".yaml" || suffix == ".yml", depth+1)
-	}
+	return c.readings(path, base)
 }

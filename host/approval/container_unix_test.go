@@ -4,6 +4,7 @@ package approval_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,11 +20,15 @@ services:
     volumes:
       - ./data.db:/data.db
       - ./files:/files
+      - ./mounted:/mounted
       - {type: bind, source: ./other, target: /other}
     build: {context: ./image, dockerfile: Recipe}
   second:
     build: ./second
+    volumes:
+      - {type: bind, source: ./mounted.conf, target: /etc}
     env_file: ${FILE}
+include: [{path: included, project_directory: sub}]
 secrets:
   key: {file: ./secret.txt}
 `
@@ -56,6 +61,22 @@ func TestFilesOfComposeNeedApproval(t *testing.T) {
 		"recipe with the usual name":          {words: docker, changed: "proj/second/Dockerfile"},
 		"environment file of a container":     {words: []string{"docker", "run", "--env-file", "settings", "image"}, changed: "proj/settings"},
 		"directory of Compose":                {words: []string{"docker", "compose", "--project-directory", "sub", "up"}, changed: "proj/sub/compose.yaml"},
+		"volume that is a file":               {words: docker, changed: "proj/mounted"},
+		"long volume that is a file":          {words: docker, changed: "proj/mounted.conf"},
+		"files in the file of variables":      {words: docker, changed: "proj/more.compose"},
+		"file of such a file":                 {words: docker, changed: "proj/moresettings"},
+		"file that --env-file leads to":       {words: []string{"docker", "compose", "--env-file", "settings", "up"}, changed: "proj/more.compose"},
+		"file that a second file names":       {words: []string{"docker", "compose", "-f", "plain", "-f", "sub/second", "up"}, changed: "proj/settings"},
+		"file that a second file extends":     {words: []string{"docker", "compose", "-f", "plain", "-f", "sub/second", "up"}, changed: "proj/baseenv"},
+		"file of the project directory":       {words: []string{"docker", "compose", "-f", "sub/second", "--project-directory", ".", "up"}, changed: "proj/settings"},
+		"file that is included":               {words: docker, changed: "proj/included"},
+		"file that an included one names":     {words: docker, changed: "proj/sub/settings"},
+		"file behind a link":                  {words: []string{"docker", "compose", "-f", "link/../behind", "up"}, changed: "proj/sub/behind"},
+		"volume of docker that is a file":     {words: []string{"docker", "run", "-v", "./mounted:/s", "image"}, changed: "proj/mounted"},
+		"volume after other short flags":      {words: []string{"docker", "run", "-itv", "./mounted:/s", "image"}, changed: "proj/mounted"},
+		"volume in the same word":             {words: []string{"docker", "run", "-v./mounted:/s:ro", "image"}, changed: "proj/mounted"},
+		"mount of a file":                     {words: []string{"docker", "run", "--mount", "type=bind,src=./mounted,dst=/s", "image"}, changed: "proj/mounted"},
+		"data that cannot be written":         {words: []string{"docker", "run", "--volume=./data.db:/s:ro", "image"}, changed: "proj/data.db"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,8 +86,18 @@ func TestFilesOfComposeNeedApproval(t *testing.T) {
 			}
 			m.write("proj/compose.yaml", composeFile)
 			m.write("proj/plain", "services: {server: {env_file: plainfile}}")
+			m.link("proj/link", m.path("proj/sub/inner"))
+			m.write("proj/sub/inner/data", "x")
+			m.write("proj/behind", "x")
+			m.write("proj/sub/behind", "x")
+			m.write("proj/.env", "A=b\nexport COMPOSE_FILE=\"compose.yaml:more.compose\" # text\n")
+			m.write("proj/more.compose", "services: {server: {env_file: moresettings}}")
+			m.write("proj/sub/second", "services: {server: {env_file: ./settings, extends: {file: ./extended, service: server}}}")
+			m.write("proj/extended", "services: {server: {env_file: baseenv}}")
+			m.write("proj/included", "services: {server: {env_file: ./settings}}")
 			m.write("proj/base.yaml", "services: {server: {env_file: baseenv}}")
-			for _, file := range []string{"settings", "more", "secret.txt", "image/Recipe", "second/Dockerfile", "plainfile", "baseenv", "sub/data"} {
+			m.write("proj/settings", "COMPOSE_FILE=more.compose")
+			for _, file := range []string{"more", "secret.txt", "image/Recipe", "second/Dockerfile", "plainfile", "baseenv", "sub/data", "mounted", "mounted.conf", "moresettings", "sub/settings", "data.db"} {
 				m.write("proj/"+file, "x")
 			}
 			u := m.server("proj", "x", test.words[0], test.words[1:]...)
@@ -112,4 +143,40 @@ func TestDirectoriesOfContainersAreNamedAsNotCovered(t *testing.T) {
 	m.write("proj/data.db", "another row")
 	m.write("proj/files/x", "another file")
 	m.mustNotAsk(compose)
+}
+
+func TestFilesOfComposeThatCannotBeReadAreNamedAsNotCovered(t *testing.T) {
+	t.Parallel()
+	for want, text := range map[string]string{
+		"/proj/compose.yaml names, which is too long to be searched":    strings.Repeat("#", 1<<20) + "\nservices: {}",
+		"/proj/compose.yaml names, which cannot be read":                "services: [",
+		"the file or directory that ${X}:/x in":                         "services: {server: {volumes: ['${X}:/x']}}",
+		"the files that COMPOSE_FILE=${X} in":                           "services: {}",
+		"what docker reads in the directory of its settings, ./plugins": "services: {}",
+	} {
+		m := newMachine(t)
+		m.write("proj/compose.yaml", text)
+		m.write("proj/.env", "COMPOSE_FILE=${X}\n")
+		got := m.check(m.server("proj", "x", "docker", "--config", "./plugins", "compose", "up")).Subject.Program.NotCovered
+		if !strings.Contains(strings.Join(got, "\n"), want) {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+}
+
+// A container writes into a database at each start.
+func TestDatabasesThatContainersGetNeedNoApproval(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("proj/data.db", "1")
+	m.write("proj/compose.yaml", "services: {server: {volumes: [./data.db:/data.db]}}")
+	for _, words := range [][]string{{"docker", "run", "-v", "./data.db:/data.db", "image"}, {"docker", "compose", "up"}} {
+		u := m.server("proj", "x", words[0], words[1:]...)
+		p := m.approve(u)
+		if got := p.Subject.Program.Data; !slices.Contains(got, m.path("proj/data.db")) {
+			t.Errorf("got data %q, want the database", got)
+		}
+		m.write("proj/data.db", "2")
+		m.mustNotAsk(u)
+	}
 }
