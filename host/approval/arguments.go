@@ -31,6 +31,9 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	if configurationFiles[name] != nil || name == "node" {
 		c.filesOfFlags(name, args)
 	}
+	if name == "uv" || name == "uvx" {
+		c.uvFiles(name, args)
+	}
 	if environmentRunners[name] {
 		c.virtualEnvironments(name, args)
 	}
@@ -150,13 +153,24 @@ func argumentOf(arg string, args []string, i int, flags ...string) string {
 	return ""
 }
 
+// shortValue is argumentOf, also for the value of a short flag in the same word: -fFILE.
+func shortValue(arg string, args []string, i int, flags []string) string {
+	if value := argumentOf(arg, args, i, flags...); value != "" {
+		return value
+	}
+	if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' && slices.Contains(flags, arg[:2]) {
+		return arg[2:]
+	}
+	return ""
+}
+
 // assigned regards a variable that a wrapper sets for its program, such as env does.
 func (c *codeFinder) assigned(arg string) {
 	name, value, _ := strings.Cut(arg, "=")
 	switch {
 	case !assignment.MatchString(arg):
 	case isPath(name):
-		c.path = value
+		c.path = strings.ReplaceAll(value, "$PATH", c.path)
 	default:
 		c.textOfVariable(name, value)
 	}

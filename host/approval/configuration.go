@@ -115,6 +115,7 @@ func (c *codeFinder) homes() (dirs []string) {
 var decidingFlags = []string{
 	"--userconfig", "--globalconfig", "--config-file", "--use-yarnrc", "--pnpmfile", "--global-pnpmfile", "--env-file", "--env-file-if-exists",
 	"--with-requirements", "--requirements", "--constraints", "--overrides", "--build-constraints", "--import-map",
+	"--requirement", "--constraint", "--override", "--build-constraint",
 }
 
 // recipeFlags are the flags of programs that run recipes whose value is a file of recipes.
@@ -125,14 +126,9 @@ var recipeFlags = map[string][]string{
 // filesOfFlags adds the files that decidingFlags and recipeFlags name.
 func (c *codeFinder) filesOfFlags(name string, args []string) {
 	for i, arg := range args {
-		recipe := argumentOf(arg, args, i, recipeFlags[name]...)
-		if flags := recipeFlags[name]; recipe == "" && len(flags) > 0 && len(arg) > 2 && arg[1] != '-' && strings.HasPrefix(arg, flags[0]) { // -fFILE
-			recipe = arg[2:]
-		}
+		recipe := shortValue(arg, args, i, recipeFlags[name])
 		for _, at := range c.places(argumentOf(arg, args, i, decidingFlags...)) {
-			if c.isRegular(at) {
-				c.add(RoleScript, at)
-			}
+			c.addRegular(at)
 		}
 		for _, at := range c.places(recipe) {
 			if c.isRegular(at) {

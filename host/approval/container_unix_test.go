@@ -66,9 +66,9 @@ func TestFilesOfComposeNeedApproval(t *testing.T) {
 		"files in the file of variables":      {words: docker, changed: "proj/more.compose"},
 		"file of such a file":                 {words: docker, changed: "proj/moresettings"},
 		"file that --env-file leads to":       {words: []string{"docker", "compose", "--env-file", "settings", "up"}, changed: "proj/more.compose"},
-		"file that a second file names":       {words: []string{"docker", "compose", "-f", "plain", "-f", "sub/second", "up"}, changed: "proj/settings"},
-		"file that a second file extends":     {words: []string{"docker", "compose", "-f", "plain", "-f", "sub/second", "up"}, changed: "proj/baseenv"},
-		"file of the project directory":       {words: []string{"docker", "compose", "-f", "sub/second", "--project-directory", ".", "up"}, changed: "proj/settings"},
+		"file that a second file names":       {words: []string{"docker", "compose", "-f", "plain", "-f", "sub/second", "up"}, changed: "proj/own"},
+		"file that a second file extends":     {words: []string{"docker", "compose", "-f", "plain", "-f", "sub/second", "up"}, changed: "proj/extendedenv"},
+		"file of the project directory":       {words: []string{"docker", "compose", "-f", "sub/second", "--project-directory", ".", "up"}, changed: "proj/own"},
 		"file that is included":               {words: docker, changed: "proj/included"},
 		"file that an included one names":     {words: docker, changed: "proj/sub/settings"},
 		"file behind a link":                  {words: []string{"docker", "compose", "-f", "link/../behind", "up"}, changed: "proj/sub/behind"},
@@ -92,12 +92,12 @@ func TestFilesOfComposeNeedApproval(t *testing.T) {
 			m.write("proj/sub/behind", "x")
 			m.write("proj/.env", "A=b\nexport COMPOSE_FILE=\"compose.yaml:more.compose\" # text\n")
 			m.write("proj/more.compose", "services: {server: {env_file: moresettings}}")
-			m.write("proj/sub/second", "services: {server: {env_file: ./settings, extends: {file: ./extended, service: server}}}")
-			m.write("proj/extended", "services: {server: {env_file: baseenv}}")
+			m.write("proj/sub/second", "services: {server: {env_file: ./own, extends: {file: ./extended, service: server}}}")
+			m.write("proj/extended", "services: {server: {env_file: extendedenv}}")
 			m.write("proj/included", "services: {server: {env_file: ./settings}}")
 			m.write("proj/base.yaml", "services: {server: {env_file: baseenv}}")
 			m.write("proj/settings", "COMPOSE_FILE=more.compose")
-			for _, file := range []string{"more", "secret.txt", "image/Recipe", "second/Dockerfile", "plainfile", "baseenv", "sub/data", "mounted", "mounted.conf", "moresettings", "sub/settings", "data.db"} {
+			for _, file := range []string{"more", "secret.txt", "image/Recipe", "second/Dockerfile", "plainfile", "baseenv", "sub/data", "mounted", "mounted.conf", "own", "extendedenv", "moresettings", "sub/settings", "data.db"} {
 				m.write("proj/"+file, "x")
 			}
 			u := m.server("proj", "x", test.words[0], test.words[1:]...)

@@ -72,7 +72,11 @@ func (c *codeFinder) shellCode(commands [][]string, depth int) (isCommand bool) 
 	isCommand = len(commands) > 1
 	for _, words := range commands {
 		for len(words) > 1 && (assignment.MatchString(words[0]) || slices.Contains(beforeCommands, words[0])) {
+			c.assignedInCode(words[0])
 			words = words[1:]
+		}
+		for _, word := range words { // such as those of export
+			c.assignedInCode(word)
 		}
 		isCommand = isCommand || len(words) > 1 || len(c.lookUpInner(words[0])) > 0
 		if isCommand {
@@ -85,6 +89,16 @@ func (c *codeFinder) shellCode(commands [][]string, depth int) (isCommand bool) 
 		}
 	}
 	return isCommand
+}
+
+// assignedInCode is assigned for code, of which the order is not regarded: directories are added
+// to the PATH, and none is taken away.
+func (c *codeFinder) assignedInCode(word string) {
+	before := c.path
+	c.assigned(word)
+	if c.path != before {
+		c.path += string(filepath.ListSeparator) + before
+	}
 }
 
 // beforeCommands are words of a shell before a command.

@@ -112,16 +112,3 @@ func (c *codeFinder) mainFiles(dir string) (files []string) {
 	}
 	return append(files, filepath.Join(dir, "index.js"), filepath.Join(dir, "__main__.py"))
 }
-
-// module adds the file of a Python module in a working directory.
-func (c *codeFinder) module(name string) {
-	for _, base := range c.bases {
-		at := filepath.Join(base, filepath.FromSlash(strings.ReplaceAll(name, ".", "/")))
-		for _, file := range []string{at + ".py", filepath.Join(at, "__main__.py"), filepath.Join(at, "__init__.py")} {
-			if c.isRegular(file) {
-				c.add(RoleScript, file)
-			}
-		}
-	}
-	c.note("the module %s and what it imports", name)
-}

@@ -20,6 +20,11 @@ func (c *codeFinder) textOfVariable(name, value string) {
 	if slices.Contains(moduleVariables, strings.ToUpper(name)) {
 		c.note("the modules in the directories of %s", name)
 	}
+	if isPythonPath := strings.EqualFold(name, "PYTHONPATH"); isPythonPath && value != "" && slices.Contains(filepath.SplitList(value), "") {
+		for _, base := range c.bases { // an empty element is the working directory
+			c.directoryOfVariable(name, base)
+		}
+	}
 	for _, word := range fileWords(value) {
 		for _, place := range c.places(word) {
 			if loads {
@@ -41,16 +46,12 @@ func (c *codeFinder) directoryOfVariable(name, dir string) {
 		return
 	}
 	c.note("the files in %s, which %s names", dir, name)
-	loaded := c.mainFiles(dir)
 	if strings.HasPrefix(strings.ToUpper(name), "PYTHON") {
-		for _, module := range []string{"sitecustomize", "usercustomize"} {
-			loaded = append(loaded, filepath.Join(dir, module+".py"), filepath.Join(dir, module, "__init__.py"))
-		}
+		c.startModules(dir)
+		return
 	}
-	for _, file := range loaded {
-		if c.isRegular(file) {
-			c.add(RoleScript, file)
-		}
+	for _, file := range c.mainFiles(dir) {
+		c.addRegular(file)
 	}
 }
 

@@ -40,6 +40,10 @@ func wrapped(name string, args []string) (inner []string, ok bool) {
 			return append(strings.Fields(args[i+1]), args[i+2:]...), len(strings.Fields(args[i+1])) > 0
 		case name == "env" && strings.HasPrefix(word, "-S") && len(word) > 2:
 			return append(strings.Fields(word[2:]), args[i+1:]...), true
+		case name == "uv" && (word == "-m" || word == "--module"):
+			return append([]string{"python3", "-m"}, args[i+1:]...), true
+		case name == "uv" && strings.HasPrefix(word, "--module="):
+			return append([]string{"python3", "-m", strings.TrimPrefix(word, "--module=")}, args[i+1:]...), true
 		case strings.HasPrefix(word, "-"), assignment.MatchString(word), name == "timeout" && durationWord.MatchString(word):
 			continue
 		case i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && takesValue(name, args[i-1]):
@@ -54,6 +58,11 @@ var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 var durationWord = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
 
+// uvValues are the flags of uv and uvx that have a value in the next word.
+var uvValues = strings.Fields(`--directory --project --with -w --python -p --from --env-file --extra --group --only-group --package --index-url -i --index --default-index --extra-index-url
+	--find-links -f --with-requirements --with-editable -c --constraint --constraints -b --build-constraint --build-constraints --override --overrides --config-file --cache-dir --exclude-newer
+	--python-platform --resolution --prerelease --link-mode --config-setting -C --upgrade-package -P --refresh-package --reinstall-package --allow-insecure-host`)
+
 // valueFlags are the flags of wrappers and package managers that have a value in the next word.
 var valueFlags = map[string][]string{
 	"env": {"-u", "-C", "--unset", "--chdir"}, "nice": {"-n"}, "ionice": {"-c", "-n", "-p"}, "sudo": {"-u", "-g", "-h", "-p"}, "doas": {"-u"},
@@ -63,9 +72,9 @@ var valueFlags = map[string][]string{
 	"pnpm":   {"-C", "--dir"},
 	"yarn":   {"--cwd"},
 	"bun":    {"--cwd"},
-	"uvx":    {"--directory", "--project", "--with", "--python", "-p", "--from", "--env-file", "--index-url", "--with-requirements", "--with-editable"},
+	"uvx":    uvValues,
 	"pipx":   {"--python"},
-	"uv":     {"--directory", "--project", "--with", "--python", "-p", "--from", "--env-file", "--extra", "--group", "--index-url", "--with-requirements", "--with-editable"},
+	"uv":     uvValues,
 	"poetry": {"-C", "--directory", "-P", "--project"}, "dotenv": {"-f", "-e"}, "mise": {"-C"}, "fnm": {"--using"},
 }
 

@@ -1,0 +1,125 @@
+//go:build unix
+
+package approval_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// A module that appears in a directory of PYTHONPATH runs at the next start of Python.
+func TestModulesThatPythonLoadsByItselfNeedApproval(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		words []string
+		path  string
+		added string
+	}{
+		{words: []string{"python3", "server.py"}, path: "src:", added: "sitecustomize.py"},
+		{words: []string{"python3", "server.py"}, path: ":src", added: "usercustomize.py"},
+		{words: []string{"python3", "server.py"}, path: "src", added: "src/sitecustomize.py"},
+		{words: []string{"python3", "server.py"}, path: "src", added: "src/sitecustomize.pyc"},
+		{words: []string{"python3", "server.py"}, path: "src", added: "src/sitecustomize.cpython-312-x86_64-linux-gnu.so"},
+		{words: []string{"python3", "server.py"}, path: "src", added: "src/sitecustomize/__init__.py"},
+		{words: []string{"python3", "server.py"}, path: "src", added: "src/usercustomize/__init__.abi3.so"},
+		{words: []string{"python3", "server.py"}, path: "src", added: "src/encodings/__init__.py"},
+		{words: []string{"uvx", "server@1.0.0"}, path: "src", added: "src/sitecustomize.py"},
+		{words: []string{"sh", "-c", "PYTHONPATH=src exec python3 server.py"}, added: "src/sitecustomize.py"},
+		{words: []string{"sh", "-c", "export PYTHONPATH=src; python3 server.py"}, added: "src/sitecustomize.py"},
+		{words: []string{"env", "PYTHONPATH=src:", "python3", "server.py"}, added: "sitecustomize.py"},
+		{words: []string{"python3", "-m", "pkg.server"}, added: "pkg/__init__.py"},
+		{words: []string{"python3", "-m", "pkg.server"}, added: "pkg/server/__main__.py"},
+		{words: []string{"python3", "-m", "server"}, added: "server.cpython-312-x86_64-linux-gnu.so"},
+	} {
+		m := newMachine(t)
+		m.write("proj/server.py", "x")
+		m.write("proj/src/other.py", "x")
+		m.write("proj/pkg/server.py", "x")
+		u := m.server("proj", "x", test.words[0], test.words[1:]...)
+		if test.path != "" {
+			u.Target.(*mcpclient.CommandTarget).Env["PYTHONPATH"] = test.path
+		}
+		m.approve(u)
+		for _, other := range []string{"src/other.py", "src/sitecustomize2.py", "src/customize.py", "other.py", "src/__pycache__/other.pyc"} {
+			m.write("proj/"+other, "another")
+		}
+		m.mustNotAsk(u)
+		m.write("proj/"+test.added, "evil")
+		m.mustAsk(u, "the script /proj/"+test.added+" runs, which did not")
+	}
+}
+
+func TestDirectoriesThatCodeForAShellAddsToThePathAreSearched(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"PATH=./bin:$PATH exec server", "export PATH=./bin:${PATH}; server", "PATH=./bin true; server"} {
+		m := newMachine(t)
+		m.write("proj/bin/server", "good")
+		u := m.server("proj", "x", "sh", "-c", code)
+		m.approve(u)
+		m.write("proj/bin/server", "evil")
+		m.mustAsk(u, "/proj/bin/server")
+	}
+}
+
+func TestFilesThatUvReadsNeedApproval(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		words   []string
+		changed string
+	}{
+		{[]string{"uv", "run", "-m", "server"}, "server.py"},
+		{[]string{"uv", "run", "--module=pkg.server", "--x"}, "pkg/server.py"},
+		{[]string{"uv", "run", "--with", "mcp", "--module", "pkg"}, "pkg/__main__.py"},
+		{[]string{"uv", "run", "server.py"}, "server.py.lock"},
+		{[]string{"uv", "run", "--script", "plain"}, "plain.lock"},
+		{[]string{"uvx", "-c", "plain", "server@1.0.0"}, "plain"},
+		{[]string{"uvx", "-bplain", "server@1.0.0"}, "plain"},
+		{[]string{"uv", "tool", "run", "--build-constraint", "plain", "server@1.0.0"}, "plain"},
+		{[]string{"uvx", "--override=plain", "server@1.0.0"}, "plain"},
+		{[]string{"uvx", "--find-links", "wheels", "server==1.0.0"}, "wheels/server-1.0.0-py3-none-any.whl"},
+		{[]string{"uvx", "-f./wheels", "server==1.0.0"}, "wheels/server-2.0.0.tar.gz"},
+	} {
+		m := newMachine(t)
+		m.write("usr/bin/uv", "\x7fELF uv")
+		for _, file := range []string{"server.py", "pkg/server.py", "pkg/__main__.py", "plain", "wheels/server-1.0.0-py3-none-any.whl"} {
+			m.write("proj/"+file, "x")
+		}
+		u := m.server("proj", "x", test.words[0], test.words[1:]...)
+		m.approve(u)
+		m.mustNotAsk(u)
+		m.write("proj/"+test.changed, "evil")
+		m.mustAsk(u, "/proj/"+test.changed)
+	}
+}
+
+// A server behind uv may have flags with the same names, and a lock beside its data.
+func TestFlagsOfTheProgramThatUvRunsAreItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, words := range [][]string{{"uv", "run", "server.py", "-c", "data"}, {"uvx", "server@1.0.0", "-b", "data"}} {
+		m := newMachine(t)
+		m.write("usr/bin/uv", "\x7fELF uv")
+		for _, file := range []string{"server.py", "data", "data.lock"} {
+			m.write("proj/"+file, "1")
+		}
+		u := m.server("proj", "x", words[0], words[1:]...)
+		m.approve(u)
+		m.write("proj/data", "2")
+		m.write("proj/data.lock", "2")
+		m.mustNotAsk(u)
+	}
+}
+
+func TestDirectoryWithManyPackagesIsNamedAsNotCovered(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for i := range 33 {
+		m.write(fmt.Sprintf("proj/wheels/%d.whl", i), "x")
+	}
+	p := m.check(m.server("proj", "x", "uvx", "--find-links=wheels", "server==1.0.0"))
+	if got := strings.Join(p.Subject.Program.NotCovered, "\n"); !strings.Contains(got, "the packages in "+m.path("proj/wheels")) || len(p.Subject.Program.Files) != 1 {
+		t.Errorf("got %q, want the directory named", got)
+	}
+}
