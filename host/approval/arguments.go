@@ -28,11 +28,15 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	}
 	name := programName(program)
 	c.directories(args)
+	c.recipes(name, args)
 	if configurationFiles[name] != nil || name == "node" {
 		c.filesOfFlags(name, args)
 	}
 	if name == "uv" || name == "uvx" {
 		c.uvFiles(name, args)
+	}
+	if name == "deno" {
+		c.denoTasks(args)
 	}
 	if environmentRunners[name] {
 		c.virtualEnvironments(name, args)

@@ -26,6 +26,7 @@ type codeFinder struct {
 	lookups    int // files that were searched for
 	commands   map[foundCommand]bool
 	code       map[string][][]string // code for a shell with its commands
+	read       map[string]bool       // files that were searched for others
 	guesses    int                   // above 0 while words are regarded that may be no command
 	files      *startedFiles
 	data       []string

@@ -34,7 +34,6 @@ type composeFinder struct {
 	// dirs are the directories to which paths in any of the files may be relative: that of the
 	// project, or that of the first file. Paths may be relative to their own file as well.
 	dirs []string
-	read map[string]bool // files that were searched for others
 }
 
 // commandLine adds the files of a command line, or those that Compose looks for by itself.

@@ -17,7 +17,10 @@ func (c *codeFinder) configurations(name string) {
 			}
 			if at := filepath.Join(dir, filepath.FromSlash(file)); c.isRegular(at) {
 				c.add(RoleScript, at)
-				if recipeFlags[name] != nil || slices.Contains(namingFiles, filepath.Base(at)) {
+				switch {
+				case recipeFlags[name] != nil && filepath.Base(at) != ".env":
+					c.recipe(name, at)
+				case slices.Contains(namingFiles, filepath.Base(at)):
 					c.namedBy(at)
 				}
 			}
@@ -29,21 +32,13 @@ func (c *codeFinder) configurations(name string) {
 // Yarn, modules that bun loads first, the shell of npm, or what a recipe runs.
 var namingFiles = []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml", ".envrc"}
 
-// includes are the words before the name of another file of recipes.
-var includes = []string{"include", "-include", "sinclude", "import", "import?", "mod", "mod?"}
-
-// namedBy adds the code that a configuration names, and what it includes.
+// namedBy adds the code that a configuration names.
 func (c *codeFinder) namedBy(file string) {
 	words := strings.FieldsFunc(string(c.start(file, 64<<10)), func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) })
-	for i, word := range words {
-		isIncluded := i > 0 && slices.Contains(includes, words[i-1])
+	for _, word := range words {
 		for _, at := range c.readings(word, filepath.Dir(file)) {
-			if c.files.has(at) || !c.isRegular(at) || !isIncluded && !isCode(at) {
-				continue
-			}
-			c.add(RoleScript, at)
-			if isIncluded {
-				c.namedBy(at)
+			if !c.files.has(at) && c.isRegular(at) && isCode(at) {
+				c.add(RoleScript, at)
 			}
 		}
 	}
@@ -71,8 +66,8 @@ var configurationFiles = map[string][]string{
 	"pdm": {"pyproject.toml", "pdm.toml", ".pdm.toml", ".pdm-python", "pdm.lock"}, "hatch": {"pyproject.toml", "hatch.toml"}, "pipenv": {"Pipfile", "Pipfile.lock", ".env"},
 	"bundle": {"Gemfile", "Gemfile.lock", "gems.rb", "gems.locked", ".bundle/config"}, "mise": miseSettings, "rtx": miseSettings, "asdf": {".tool-versions"},
 	"volta": {"package.json"}, "fnm": {".node-version", ".nvmrc"}, "pyenv": {".python-version"}, "rbenv": {".ruby-version"}, "direnv": {".envrc", ".env"}, "dotenv": {".env"},
-	"deno": {"deno.json", "deno.jsonc", "deno.lock", "package.json", ".npmrc"}, "tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile"}, "just": {"justfile", "Justfile", "JUSTFILE", ".justfile", ".env"}, "rake": {"rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"},
-	"task":  {"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"},
+	"deno": {"deno.json", "deno.jsonc", "deno.lock", "package.json", ".npmrc"}, "tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile", "BSDmakefile"}, "just": {"justfile", "Justfile", "JUSTFILE", ".justfile", ".env"}, "rake": {"rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"},
+	"task":  {".taskrc.yml", ".taskrc.yaml", "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"},
 	"cargo": {"Cargo.toml", "Cargo.lock", ".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml"}, "go": {"go.mod", "go.work"},
 	"dotnet": dotnetSettings, "dnx": dotnetSettings, "nix": {"flake.nix", "flake.lock"},
 }
@@ -118,11 +113,6 @@ var decidingFlags = []string{
 	"--requirement", "--constraint", "--override", "--build-constraint",
 }
 
-// recipeFlags are the flags of programs that run recipes whose value is a file of recipes.
-var recipeFlags = map[string][]string{
-	"make": {"-f", "--file", "--makefile"}, "just": {"-f", "--justfile"}, "task": {"-t", "--taskfile"}, "rake": {"-f", "--rakefile"},
-}
-
 // filesOfFlags adds the files that decidingFlags and recipeFlags name.
 func (c *codeFinder) filesOfFlags(name string, args []string) {
 	for i, arg := range args {
@@ -131,10 +121,7 @@ func (c *codeFinder) filesOfFlags(name string, args []string) {
 			c.addRegular(at)
 		}
 		for _, at := range c.places(recipe) {
-			if c.isRegular(at) {
-				c.add(RoleScript, at)
-				c.namedBy(at)
-			}
+			c.recipe(name, at)
 		}
 	}
 }

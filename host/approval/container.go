@@ -13,7 +13,7 @@ var containerPrograms = []string{"docker", "podman", "nerdctl", "docker-compose"
 // containers adds the files with which a program of containers decides what it runs, and those
 // that a container gets. What is in an image is covered by its digest alone.
 func (c *codeFinder) containers(name string, args []string) {
-	compose := composeFinder{codeFinder: c, read: make(map[string]bool)}
+	compose := composeFinder{codeFinder: c}
 	for i, arg := range args {
 		if dir := argumentOf(arg, args, i, "--project-directory"); dir != "" {
 			c.directory(dir)

@@ -88,6 +88,9 @@ func isInterpreterOrWrapper(name string) bool {
 	return isInterpreter || isWrapper
 }
 
+// sameProgram maps other names of programs to the common ones.
+var sameProgram = map[string]string{"gmake": "make", "bmake": "make", "go-task": "task"}
+
 var versionSuffix = regexp.MustCompile(`[-.0-9]+$`)
 
 // programName returns the name of a program without directory, suffix and version:
@@ -99,6 +102,9 @@ func programName(path string) string {
 	}
 	if trimmed := versionSuffix.ReplaceAllString(name, ""); trimmed != "" {
 		name = trimmed
+	}
+	if other, ok := sameProgram[name]; ok {
+		name = other
 	}
 	return name
 }

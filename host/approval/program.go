@@ -26,7 +26,7 @@ func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte
 		return nil, nil, fmt.Errorf("working directory %q: want an absolute path", t.Dir)
 	}
 	f := &codeFinder{
-		dir: t.Dir, bases: []string{t.Dir}, path: searchPath(t.Env), env: t.Env, files: newStartedFiles(), commands: make(map[foundCommand]bool), code: make(map[string][][]string),
+		dir: t.Dir, bases: []string{t.Dir}, path: searchPath(t.Env), env: t.Env, files: newStartedFiles(), commands: make(map[foundCommand]bool), code: make(map[string][][]string), read: make(map[string]bool),
 		home: s.home, project: u.Origin.Project,
 		checkLocal: func(path string) error { return s.checkLocal(path, u.Origin.Project) },
 	}
