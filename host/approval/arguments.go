@@ -29,6 +29,7 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	name := programName(program)
 	c.directories(args)
 	c.recipes(name, args)
+	c.startup(name, args)
 	if configurationFiles[name] != nil || name == "node" {
 		c.filesOfFlags(name, args)
 	}
@@ -48,6 +49,7 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	if slices.Contains(containerPrograms, name) {
 		c.containers(name, args)
 	} else {
+		c.environmentFiles(name, args)
 		c.commandsAmong(name, args, depth)
 	}
 	for i := 0; i < len(args) && c.err == nil; i++ {
@@ -58,9 +60,7 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	}
 	c.configurations(name)
 	c.packages(name, args, depth)
-	if note := downloads(name, args); note != "" {
-		c.note("%s", note)
-	}
+	c.downloaded(name, args)
 }
 
 // packages adds what package managers run that is in the project.
@@ -90,6 +90,7 @@ func (c *codeFinder) wrappedCommand(name string, args, inner []string, depth int
 		c.file(arg)
 		c.assigned(arg)
 	}
+	c.environmentFiles(name, args)
 	c.inner(inner[0], inner[1:], depth+1)
 	c.commandsAmong(name, args, depth) // the first word may be the value of a flag
 	c.configurations(name)
@@ -97,7 +98,13 @@ func (c *codeFinder) wrappedCommand(name string, args, inner []string, depth int
 		c.note("the packages that %s installs before", name)
 	}
 	c.packages(name, args, depth)
-	if note := downloads(name, args); note != "" { // such as "uv tool run PACKAGE"
+	c.downloaded(name, args) // such as "uv tool run PACKAGE"
+}
+
+// downloaded says what a program gets from elsewhere, or else that it may read other files.
+func (c *codeFinder) downloaded(name string, args []string) {
+	note := downloads(name, args)
+	if note != "" {
 		c.note("%s", note)
 	}
 }

@@ -28,6 +28,7 @@ type codeFinder struct {
 	code       map[string][][]string // code for a shell with its commands
 	read       map[string]bool       // files that were searched for others
 	guesses    int                   // above 0 while words are regarded that may be no command
+	texts      int                   // above 0 while words of a text are regarded, which may be prose
 	files      *startedFiles
 	data       []string
 	notCovered []string

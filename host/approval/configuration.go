@@ -70,6 +70,7 @@ var configurationFiles = map[string][]string{
 	"task":  {".taskrc.yml", ".taskrc.yaml", "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"},
 	"cargo": {"Cargo.toml", "Cargo.lock", ".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml"}, "go": {"go.mod", "go.work"},
 	"dotnet": dotnetSettings, "dnx": dotnetSettings, "nix": {"flake.nix", "flake.lock"},
+	"dotenvx": {".env", ".env.vault"}, "env-cmd": {".env", ".env-cmdrc", ".env-cmdrc.json", ".env-cmdrc.js"}, "foreman": {"Procfile", ".env", ".foreman"}, "honcho": {"Procfile", ".env"},
 }
 
 // usersOwn are files in the home directory that programs write when the user signs in or

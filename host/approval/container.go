@@ -79,7 +79,7 @@ func (c *codeFinder) mounted(at string, readOnly bool) {
 	case c.isDir(at):
 		c.note("the files in %s, which a container gets", at)
 	case !c.isRegular(at):
-	case readOnly || isCode(at) || !slices.Contains(writtenSuffixes, strings.ToLower(filepath.Ext(at))):
+	case readOnly || isCode(at) || !isWritten(at):
 		c.add(RoleScript, at)
 	case !slices.Contains(c.data, at):
 		c.data = append(c.data, at)
@@ -88,6 +88,10 @@ func (c *codeFinder) mounted(at string, readOnly bool) {
 
 // writtenSuffixes are those of files that programs write while they run.
 var writtenSuffixes = strings.Fields(".db .db3 .sqlite .sqlite3 .duckdb .mdb .log .jsonl .csv .tsv .parquet .pid .sock .bak")
+
+func isWritten(path string) bool {
+	return slices.Contains(writtenSuffixes, strings.ToLower(filepath.Ext(path)))
+}
 
 func (c *codeFinder) addRegular(at string) {
 	if c.isRegular(at) {

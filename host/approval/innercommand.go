@@ -63,7 +63,7 @@ func (c *codeFinder) startsPrograms(arg string) bool {
 
 // isKnown reports whether what a program runs is found among its arguments.
 func isKnown(name string) bool {
-	return isInterpreterOrWrapper(name) || configurationFiles[name] != nil || slices.Contains(containerPrograms, name)
+	return isInterpreterOrWrapper(name) || configurationFiles[name] != nil || startupFiles[name] != nil || environmentLoaders[name] || slices.Contains(containerPrograms, name)
 }
 
 // shellCode regards the commands of code that a program gives to a shell, and reports whether
@@ -107,6 +107,8 @@ var beforeCommands = []string{"exec", "command", "builtin", "eval", "if", "then"
 // commandsInText regards the words of a text that may be code. Most such texts are prose, in
 // which names of package managers mean nothing.
 func (c *codeFinder) commandsInText(commands [][]string, depth int) {
+	c.texts++
+	defer func() { c.texts-- }()
 	for _, words := range commands {
 		for i, word := range words {
 			switch {

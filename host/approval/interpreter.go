@@ -89,7 +89,7 @@ func isInterpreterOrWrapper(name string) bool {
 }
 
 // sameProgram maps other names of programs to the common ones.
-var sameProgram = map[string]string{"gmake": "make", "bmake": "make", "go-task": "task"}
+var sameProgram = map[string]string{"gmake": "make", "bmake": "make", "go-task": "task", "dotenv-cli": "dotenv"}
 
 var versionSuffix = regexp.MustCompile(`[-.0-9]+$`)
 

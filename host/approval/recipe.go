@@ -9,6 +9,7 @@ import (
 // recipeFlags are the flags of programs that run recipes whose value is a file of recipes.
 var recipeFlags = map[string][]string{
 	"make": {"-f", "--file", "--makefile"}, "just": {"-f", "--justfile"}, "task": {"-t", "--taskfile"}, "rake": {"-f", "--rakefile"},
+	"foreman": {"-f", "--procfile"}, "honcho": {"-f", "--procfile"},
 }
 
 // recipeDirectoryFlags are those whose value is a directory with files of recipes, or that in
@@ -165,12 +166,10 @@ func (c *codeFinder) matching(path string) (paths []string) {
 // named, because most recipes of a file are not the one that runs.
 func (c *codeFinder) interpretersIn(commands [][]string) {
 	for _, words := range commands {
-		if rest := strings.TrimLeft(words[0], "@-+"); rest != "" { // which make knows before a command
-			words[0] = rest
-		}
 		for i, word := range words {
+			word = strings.TrimLeft(word, "@-+") // which make knows before a command
 			if _, ok := interpreterNamed(programName(word)); ok && len(c.commands) < maxCommands/2 {
-				c.guess(words[i:], 0)
+				c.guess(append([]string{word}, words[i+1:]...), 0)
 			}
 		}
 	}

@@ -1,0 +1,72 @@
+//go:build unix
+
+package approval_test
+
+import "testing"
+
+// The variables that a program loads for another one can make that load other code.
+func TestFilesWithVariablesForACommandNeedApproval(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		words   []string
+		changed string
+	}{
+		{[]string{"op", "run", "--env-file=vars", "--", "node", "server.js"}, "vars"},
+		{[]string{"op", "run", "--env-file", "make", "--env-file", "vars", "--", "node", "server.js"}, "vars"},
+		{[]string{"op", "run", "--env-file", "make", "--", "node", "server.js"}, "make"},
+		{[]string{"dotenvx", "run", "--", "node", "server.js"}, ".env"},
+		{[]string{"dotenvx", "run", "-f", "vars", "--", "node", "server.js"}, "vars"},
+		{[]string{"env-cmd", "-f", "vars", "node", "server.js"}, "vars"},
+		{[]string{"env-cmd", "-f", "make", "node", "server.js"}, "make"},
+		{[]string{"env-cmd", "node", "server.js"}, ".env-cmdrc"},
+		{[]string{"envdir", "./vardir", "node", "server.js"}, "vardir/NODE_OPTIONS"},
+		{[]string{"dotenv", "-e", "vars", "node", "server.js"}, "vars"},
+		{[]string{"npx", "-y", "dotenv-cli@7", "-evars", "--", "node", "server.js"}, "vars"},
+		{[]string{"sops", "exec-env", "vars", "node server.js"}, "vars"},
+		{[]string{"foreman", "start", "-e", "vars"}, "vars"},
+		{[]string{"foreman", "start"}, "server"},
+		{[]string{"some-launcher", "--env", "vars,more", "node", "server.js"}, "more"},
+		{[]string{"env", "some-launcher", "-e", "link/../vars", "--", "node", "server.js"}, "sub/vars"},
+	} {
+		m := newMachine(t)
+		for _, program := range []string{"op", "dotenvx", "env-cmd", "envdir", "dotenv", "sops", "foreman", "some-launcher"} {
+			m.write("usr/bin/"+program, "\x7fELF "+program)
+		}
+		for _, file := range []string{"server.js", "server", "vars", "more", "make", ".env", "vardir/A", "vardir/NODE_OPTIONS", "sub/vars", "sub/inner/data"} {
+			m.write("proj/"+file, "x")
+		}
+		m.write("proj/Procfile", "web: node server")
+		m.link("proj/link", m.path("proj/sub/inner"))
+		u := m.server("proj", "x", test.words[0], test.words[1:]...)
+		m.approve(u)
+		m.mustNotAsk(u)
+		m.write("proj/"+test.changed, "evil")
+		m.mustAsk(u, "/proj/"+test.changed)
+	}
+}
+
+// What a server writes at each start has no variables.
+func TestFilesThatServersWriteNeedNoApproval(t *testing.T) {
+	t.Parallel()
+	for _, words := range [][]string{
+		{"script", "-f", "data", "-c", "python3 server.py"},
+		{"flock", "-e", "data", "python3", "server.py"},
+		{"server", "-f", "data.db", "--language", "python"},
+		{"server", "-f", "data"},
+		{"python3", "server.py", "-e", "data"},
+		{"uvx", "server@1.0.0", "--file", "data"},
+	} {
+		m := newMachine(t)
+		for _, program := range []string{"script", "flock", "server"} {
+			m.write("usr/bin/"+program, "\x7fELF "+program)
+		}
+		for _, file := range []string{"server.py", "data", "data.db"} {
+			m.write("proj/"+file, "1")
+		}
+		u := m.server("proj", "x", words[0], words[1:]...)
+		m.approve(u)
+		m.write("proj/data", "2")
+		m.write("proj/data.db", "2")
+		m.mustNotAsk(u)
+	}
+}

@@ -1,0 +1,26 @@
+//go:build unix
+
+package approval_test
+
+import "testing"
+
+func TestFilesThatInterpretersLoadByThemselvesNeedApproval(t *testing.T) {
+	t.Parallel()
+	for added, words := range map[string][]string{
+		".Rprofile": {"Rscript", "server"}, "sub/.Renviron": {"Rscript", "sub/server"}, ".octaverc": {"octave", "server"}, ".erlang": {"erl", "-s", "server"},
+		"bb.edn": {"flock", "lock", "bb", "server"}, "deps.edn": {"clojure", "-X:mcp"}, "Project.toml": {"julia", "--project", "server"},
+		"node.config.json": {"node", "--experimental-default-config-file", "server"},
+	} {
+		m := newMachine(t)
+		for _, program := range []string{"Rscript", "octave", "erl", "bb", "clojure", "julia", "flock"} {
+			m.write("usr/bin/"+program, "\x7fELF "+program)
+		}
+		m.write("proj/server", "x")
+		m.write("proj/sub/server", "x")
+		u := m.server("proj", "x", words[0], words[1:]...)
+		m.approve(u)
+		m.mustNotAsk(u)
+		m.write("proj/"+added, "evil")
+		m.mustAsk(u, "/proj/"+added+" runs, which did not")
+	}
+}
