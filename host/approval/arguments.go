@@ -107,6 +107,7 @@ func (c *codeFinder) downloaded(name string, args []string) {
 	if note != "" {
 		c.note("%s", note)
 	}
+	c.ownFiles(name, note)
 }
 
 // workingDirectoryFlags are the flags of wrappers and package managers whose value is the

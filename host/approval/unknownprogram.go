@@ -11,3 +11,14 @@ var plainPrograms = func() map[string]bool {
 	}
 	return all
 }()
+
+// ownFiles says that a program may read files of which the host does not know: all do that are
+// no interpreters, and of which nothing else is said.
+func (c *codeFinder) ownFiles(name, download string) {
+	_, isInterpreter := interpreterNamed(name)
+	isProse := c.texts > 0 && isKnown(name)
+	if download != "" || isInterpreter || isProse || plainPrograms[name] {
+		return
+	}
+	c.note("what %s reads in its working directory by itself", name)
+}
