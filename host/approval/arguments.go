@@ -54,6 +54,7 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	}
 	for i := 0; i < len(args) && c.err == nil; i++ {
 		c.file(args[i])
+		c.moduleOf(args[i])
 	}
 	if in, ok := interpreterNamed(name); ok {
 		c.script(in, name, args)

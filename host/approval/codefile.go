@@ -14,7 +14,8 @@ import (
 // codeSuffixes are those of files that are code.
 var codeSuffixes = strings.Fields(`.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .pyw .pyc .pyz .whl .rb .pl .pm .php .phar .lua .tcl .r .jl
 	.sh .bash .zsh .fish .ksh .csh .ps1 .psm1 .bat .cmd .vbs .wsf .com .exe .dll .so .dylib .node .wasm .jar .war .class .groovy
-	.kts .scala .clj .ex .exs .erl .beam .go .rs .swift .dart .nim .cr .cs .csx .fsx .scpt .applescript .awk .sed .mk`)
+	.kts .scala .clj .ex .exs .erl .beam .go .rs .swift .dart .nim .cr .cs .csx .fsx .scpt .applescript .awk .sed .mk
+	.java .kt .hs .ml .el .elc .lisp .lsp .fasl .scm .ss .rkt .cljc .cljs .fs .vb .zig .v .c .cpp .raku .nix .gradle .coffee .rake .just`)
 
 // isCode reports whether a file is code: by its suffix, its executable bit, or its first
 // bytes.

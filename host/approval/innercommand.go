@@ -75,8 +75,13 @@ func (c *codeFinder) shellCode(commands [][]string, depth int) (isCommand bool) 
 			c.assignedInCode(words[0])
 			words = words[1:]
 		}
-		for _, word := range words { // such as those of export
+		for i, word := range words { // such as those of export
 			c.assignedInCode(word)
+			if i > 0 && (words[i-1] == "source" || words[i-1] == ".") {
+				for _, at := range c.places(word) {
+					c.addRegular(at)
+				}
+			}
 		}
 		isCommand = isCommand || len(words) > 1 || len(c.lookUpInner(words[0])) > 0
 		if isCommand {
@@ -114,6 +119,8 @@ func (c *codeFinder) commandsInText(commands [][]string, depth int) {
 			switch {
 			case isInterpreterOrWrapper(programName(word)):
 				c.guess(words[i:], depth)
+			case strings.Contains(word, ":") && isInterpreterOrWrapper(programName(word[strings.LastIndex(word, ":")+1:])): // EXEC:CODE
+				c.guess(append([]string{word[strings.LastIndex(word, ":")+1:]}, words[i+1:]...), depth)
 			case len(word) > 2 && word[0] == '-' && isInterpreterOrWrapper(programName(word[2:])): // -cCODE
 				c.guess(append([]string{word[2:]}, words[i+1:]...), depth)
 			}

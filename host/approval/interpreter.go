@@ -64,7 +64,7 @@ var interpreters = map[string]interpreter{
 var otherNames = map[string]string{
 	"pypy": "python", "pythonw": "python", "py": "python", "nodejs": "node", "bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "fish": "sh",
 	"ash": "sh", "busybox": "sh", "pwsh": "powershell", "luajit": "lua", "jruby": "ruby", "vite-node": "tsx", "wasmer": "wasmtime",
-	"gawk": "awk", "mawk": "awk", "nawk": "awk", "wish": "tclsh", "expect": "tclsh", "ipython": "python", "xonsh": "python", "runhaskell": "runghc", "clojure": "bb",
+	"gawk": "awk", "mawk": "awk", "nawk": "awk", "wish": "tclsh", "expect": "tclsh", "ipython": "python", "xonsh": "python", "runhaskell": "runghc", "clojure": "bb", "electron": "node", "nodemon": "node",
 }
 
 // multiCall are programs that do what the name of the link to them says.

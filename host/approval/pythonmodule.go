@@ -45,6 +45,21 @@ func (c *codeFinder) pythonModule(dir, module string, names []string) {
 	}
 }
 
+// moduleAttribute matches an object of a module of Python, which servers such as uvicorn load.
+var moduleAttribute = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.]*):[A-Za-z_][A-Za-z0-9_.()]*$`)
+
+// moduleOf adds the file of a module if an argument names an object in one of the project.
+func (c *codeFinder) moduleOf(arg string) {
+	match := moduleAttribute.FindStringSubmatch(arg)
+	if match == nil {
+		return
+	}
+	for _, at := range c.places(strings.ReplaceAll(match[1], ".", "/")) {
+		c.addRegular(at + ".py")
+		c.addRegular(filepath.Join(at, "__init__.py"))
+	}
+}
+
 // module adds the files of a Python module in a working directory, and those by which the
 // packages that it is in start.
 func (c *codeFinder) module(name string) {

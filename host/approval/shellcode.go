@@ -14,7 +14,11 @@ func (c *codeFinder) splitCode(text string) [][]string {
 	return commands
 }
 
+// plainCode replaces what a shell replaces without knowing more.
+var plainCode = strings.NewReplacer("${PWD}", ".", "$PWD", ".", `""`, "", "''", "")
+
 func splitCode(text string) (commands [][]string) {
+	text = plainCode.Replace(text)
 	var words []string
 	start, isTarget := -1, false // of a word; the next word is a file to write to
 	endWord := func(at int) {

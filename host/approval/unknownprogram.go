@@ -17,6 +17,7 @@ var plainPrograms = func() map[string]bool {
 func (c *codeFinder) ownFiles(name, download string) {
 	_, isInterpreter := interpreterNamed(name)
 	isProse := c.texts > 0 && isKnown(name)
+	isInterpreter = isInterpreter && name != "nodemon" && name != "electron"
 	if download != "" || isInterpreter || isProse || plainPrograms[name] {
 		return
 	}

@@ -25,13 +25,19 @@ func (c *codeFinder) textOfVariable(name, value string) {
 			c.directoryOfVariable(name, base)
 		}
 	}
-	for _, word := range fileWords(value) {
+	words := fileWords(value)
+	for _, word := range words {
+		if rest, ok := strings.CutPrefix(word, "@"); ok && loads { // of Java and Lua
+			words = append(words, rest)
+		}
+	}
+	for _, word := range words {
 		for _, place := range c.places(word) {
 			if loads {
 				c.directoryOfVariable(name, place)
 			}
 			for _, suffix := range suffixes {
-				if at := place + suffix; c.isRegular(at) && (loads || isCode(at)) {
+				if at := place + suffix; c.isRegular(at) && (loads || isCode(at) || c.choosesPrograms(name, at)) {
 					c.add(RoleScript, at)
 				}
 			}
@@ -49,6 +55,11 @@ func (c *codeFinder) directoryOfVariable(name, dir string) {
 	if strings.HasPrefix(strings.ToUpper(name), "PYTHON") {
 		c.startModules(dir)
 		return
+	}
+	if name == "ZDOTDIR" {
+		for _, file := range []string{".zshenv", ".zprofile", ".zshrc", ".zlogin"} {
+			c.addRegular(filepath.Join(dir, file))
+		}
 	}
 	for _, file := range c.mainFiles(dir) {
 		c.addRegular(file)
@@ -81,4 +92,13 @@ func loadsFiles(name string) bool {
 var loadingVariables = []string{
 	"node_", "python", "ruby", "perl5", "java_", "_java_", "jdk_", "bash_env", "ld_", "dyld_", "npm_config_", "deno_", "bun_", "lua_", "phprc", "ts_node_", "openssl_conf",
 	"uv_", "pip_", "pipx_", "poetry_", "pipenv_", "yarn_", "bundle_", "cargo_", "docker_", "compose_", "makefiles", "just_", "task_",
+	"zdotdir", "mise_", "asdf_", "rtx_", "r_profile", "r_environ", "octave_", "direnv_", "erl_", "julia_",
 }
+
+// choosesPrograms reports whether a file that a variable names has settings with which programs
+// start others. A login writes into those of the user, so that only those of a project are covered.
+func (c *codeFinder) choosesPrograms(name, at string) bool {
+	return c.project != "" && isBelow(at, c.project) && slices.Contains(choosingVariables, name)
+}
+
+var choosingVariables = []string{"KUBECONFIG", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"}
