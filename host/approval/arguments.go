@@ -74,7 +74,7 @@ func (c *codeFinder) packages(name string, args []string, depth int) {
 	}
 	switch {
 	case nodeManagers[name]:
-		c.localPackages(args, depth)
+		c.localPackages(name, args, depth)
 		if !strings.HasSuffix(name, "x") { // npx and the like
 			c.packageScripts(args, depth)
 		}

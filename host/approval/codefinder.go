@@ -29,6 +29,7 @@ type codeFinder struct {
 	read       map[string]bool       // files that were searched for others
 	guesses    int                   // above 0 while words are regarded that may be no command
 	texts      int                   // above 0 while words of a text are regarded, which may be prose
+	tree       nodeTree
 	files      *startedFiles
 	data       []string
 	notCovered []string

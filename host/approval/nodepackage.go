@@ -1,9 +1,6 @@
 package approval
 
 import (
-	"bytes"
-	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"maps"
 	"path"
 	"path/filepath"
@@ -19,63 +16,20 @@ var nodeManagers = map[string]bool{"npx": true, "npm": true, "pnpm": true, "pnpx
 // before PATH then.
 var foundFirst = []string{"node", "sh", "bash", "env", "npm", "npx", "git", "python", "python3"}
 
-// maxManifest is the size of a package.json up to which it is read.
-const maxManifest = 4 << 20
-
-// manifest has the members of a package.json.
-type manifest map[string]jsontext.Value
-
-// lenient are the options of JavaScript, so that what it accepts is no reason to find nothing.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// manifest reads the package.json of a directory.
-func (c *codeFinder) manifest(dir string) (m manifest, ok bool) {
-	text := bytes.TrimPrefix(c.start(filepath.Join(dir, "package.json"), maxManifest), []byte("\ufeff"))
-	return m, json.Unmarshal(text, &m, lenient) == nil
-}
-
-// text returns a member that is a string.
-func (m manifest) text(name string) (text string) {
-	_ = json.Unmarshal(m[name], &text, lenient)
-	return text
-}
-
-// texts returns the strings of a member that is an object.
-func (m manifest) texts(name string) map[string]string {
-	var members manifest
-	_ = json.Unmarshal(m[name], &members, lenient)
-	texts := make(map[string]string)
-	for name := range members {
-		if text := members.text(name); text != "" {
-			texts[name] = text
-		}
-	}
-	return texts
-}
-
-// programs returns the programs of a package by their names.
-func (m manifest) programs() map[string]string {
-	if single := m.text("bin"); single != "" {
-		return map[string]string{path.Base(m.text("name")): single}
-	}
-	return m.texts("bin")
-}
-
 // localPackages adds the programs of the packages among the arguments that are in the project,
 // which run instead of packages that are downloaded.
-func (c *codeFinder) localPackages(args []string, depth int) {
-	var names []string
-	for _, arg := range args {
-		for _, word := range fileWords(arg) {
-			name := withoutVersion(word)
-			if filepath.IsLocal(name) && filepath.Clean(name) != "." && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+func (c *codeFinder) localPackages(name string, args []string, depth int) {
+	words := nodePackages(name, args)
+	names := namesOf(words)
+	for _, word := range words {
+		if (name == "npx" || name == "npm") && isFromElsewhere(word) {
+			c.note("a package in node_modules that says that it is from %s, which %s runs instead of one that it downloads", word, name)
 		}
 	}
 	for _, dir := range c.searched() {
 		if c.hasProgramOf(dir, names) {
 			c.nodePackage(dir, depth)
+			c.programsOf(dir, depth)
 		}
 		modules := filepath.Join(dir, "node_modules")
 		if !c.isDir(modules) {
@@ -85,7 +39,20 @@ func (c *codeFinder) localPackages(args []string, depth int) {
 		for _, name := range names {
 			c.nodePackage(filepath.Join(modules, filepath.FromSlash(name)), depth)
 		}
+		c.installedAs(modules, names, depth)
 	}
+}
+
+// isFromElsewhere reports whether a package is named by the place of its repository or archive,
+// so that its name is not known.
+func isFromElsewhere(word string) bool {
+	word = strings.TrimPrefix(word, "git+")
+	before, _, isPlace := strings.Cut(word, ":")
+	if isPlace && before != "file" && before != "npm" && !strings.Contains(before, "@npm") && len(before) > 1 {
+		return true
+	}
+	owner, rest, isHosted := strings.Cut(word, "/")
+	return isHosted && rest != "" && strings.IndexAny(owner, "@.~") != 0 && owner != "" && !strings.HasPrefix(owner, "file:")
 }
 
 // packagesByPath adds the packages that the arguments of a program name by the path of a
@@ -156,8 +123,8 @@ func (c *codeFinder) hasProgramOf(dir string, names []string) bool {
 		return false
 	}
 	m, ok := c.manifest(dir)
-	programs := m.programs()
-	return !ok || slices.ContainsFunc(names, func(name string) bool { return programs[name] != "" || name == m.text("name") })
+	programs := c.programs(dir, m)
+	return !ok || slices.ContainsFunc(names, func(name string) bool { return programs[name] != "" || name == m.name() })
 }
 
 // nodePackage adds what decides which program of a package runs, and the programs. Their
@@ -174,14 +141,9 @@ func (c *codeFinder) nodePackage(dir string, depth int) {
 	if !ok {
 		return
 	}
-	programs := m.programs()
-	for _, file := range slices.Sorted(maps.Values(programs)) {
+	programs := c.programs(dir, m)
+	for _, file := range sortedFiles(programs) {
 		c.packageProgram(dir, file, depth)
-	}
-	if bin := m.texts("directories")["bin"]; bin != "" {
-		for _, name := range c.names(filepath.Join(dir, filepath.FromSlash(bin))) {
-			c.packageProgram(dir, path.Join(bin, name), depth)
-		}
 	}
 	if parent := filepath.Dir(dir); filepath.Base(parent) == "node_modules" {
 		c.linkedPrograms(parent, slices.Sorted(maps.Keys(programs)), depth)
@@ -202,12 +164,13 @@ func (c *codeFinder) linkedPrograms(modules string, names []string, depth int) {
 	}
 	c.note("other programs in %s that are started by name", bin)
 	for _, name := range names {
-		at := filepath.Join(bin, path.Base(name))
-		if found, err := c.executable(at); err == nil {
-			at = found
-		}
-		if c.isRegular(at) {
-			c.run(RoleScript, at, depth+1)
+		for _, at := range []string{filepath.Join(bin, path.Base(name)), filepath.Join(bin, filepath.FromSlash(name))} {
+			if found, err := c.executable(at); err == nil {
+				at = found
+			}
+			if c.isRegular(at) {
+				c.run(RoleScript, at, depth+1)
+			}
 		}
 	}
 }

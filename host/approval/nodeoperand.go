@@ -1,0 +1,87 @@
+package approval
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// nodePackages returns the words that a package manager takes for packages, or for programs of
+// packages: the values of its flags for that, and the operands up to the first one that cannot
+// be the value of a flag. Further operands are those of the package.
+func nodePackages(name string, args []string) (words []string) {
+	for i, arg := range args {
+		if value := argumentOf(arg, args, i, packageFlags[name]...); value != "" {
+			words = append(words, value)
+		}
+	}
+	for i, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		words = append(words, arg)
+		before := ""
+		if i > 0 {
+			before = args[i-1]
+		}
+		if i > 0 && (before == "create" || before == "init") {
+			words = append(words, creator(arg))
+		}
+		isValue := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !slices.Contains(packageSwitches, before)
+		if !isValue && before != "workspace" && !slices.Contains(packageVerbs, arg) {
+			break
+		}
+	}
+	return words
+}
+
+// creator returns the package that "npm create NAME" runs.
+func creator(name string) string {
+	scope, rest, isScoped := strings.Cut(withoutVersion(name), "/")
+	switch {
+	case isScoped && strings.HasPrefix(scope, "@"):
+		return scope + "/create-" + rest
+	case strings.HasPrefix(scope, "@"):
+		return scope + "/create"
+	}
+	return "create-" + withoutVersion(name)
+}
+
+// namesOf returns the names under which a manager looks for a package in the project: the word
+// itself, which may be the name of a program, and the word without its version. An alias such as
+// "a@npm:b@1" has both names.
+func namesOf(words []string) (names []string) {
+	add := func(name string) {
+		if filepath.IsLocal(name) && path.Clean(name) != "." && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, word := range words {
+		for {
+			add(word)
+			name, version := word, ""
+			if i := strings.Index(word[min(1, len(word)):], "@"); i >= 0 {
+				name, version = word[:i+1], word[i+2:]
+			}
+			add(name)
+			add(withoutVersion(word))
+			next, isAlias := cutScheme(version)
+			if !isAlias {
+				next, isAlias = cutScheme(word) // as for deno
+			}
+			if !isAlias {
+				break
+			}
+			word = next
+		}
+	}
+	return names
+}
+
+func cutScheme(word string) (rest string, ok bool) {
+	if len(word) < 4 || !strings.EqualFold(word[:4], "npm:") {
+		return "", false
+	}
+	return strings.TrimPrefix(word[4:], "/"), true
+}

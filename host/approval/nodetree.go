@@ -1,0 +1,230 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// nodeTree has the installed packages that were searched for. npm finds a package by the name
+// in its package.json, wherever below node_modules it is.
+type nodeTree struct {
+	packages map[string][]installedPackage // by the directory of the tree
+}
+
+// installedPackage is a package below node_modules.
+type installedPackage struct {
+	dir  string
+	name string // in its package.json, which is empty if there is none
+	// isUnread is set if there is a package.json that cannot be read, which may have any name.
+	isUnread bool
+}
+
+// treeWalk lists the packages of one directory node_modules and of those that it leads to.
+type treeWalk struct {
+	c     *codeFinder
+	seen  map[string]bool // directories, and targets of links
+	queue []string        // directories node_modules that are to be listed
+	found []installedPackage
+}
+
+// installedAs adds the packages below a directory node_modules that have one of the names, also
+// those in directories with another name.
+func (c *codeFinder) installedAs(modules string, names []string, depth int) {
+	for _, p := range c.installed(modules) {
+		if p.isUnread || slices.Contains(names, p.name) {
+			c.nodePackage(p.dir, depth)
+			c.programsOf(p.dir, depth)
+		}
+	}
+	c.hiddenLock(modules, names, depth)
+}
+
+// installed returns the packages in a directory node_modules, in theirs, and in those in and
+// above what symbolic links lead to, where npm searches for the packages that they need.
+func (c *codeFinder) installed(modules string) []installedPackage {
+	if found, ok := c.tree.packages[modules]; ok {
+		return found
+	}
+	w := &treeWalk{c: c, seen: make(map[string]bool), queue: []string{followed(modules)}}
+	for len(w.queue) > 0 && c.err == nil {
+		next := w.queue[0]
+		w.queue = w.queue[1:]
+		if info, err := os.Lstat(next); err != nil {
+			continue
+		} else if info.Mode()&os.ModeSymlink != 0 {
+			next = followed(next)
+		}
+		if !w.seen[next] {
+			w.seen[next] = true
+			w.list(next, true)
+		}
+	}
+	if c.lookups > maxLookups {
+		c.err = fmt.Errorf("more than %d packages are installed in %s; start the server in another working directory", maxLookups, modules)
+	}
+	if c.tree.packages == nil {
+		c.tree.packages = make(map[string][]installedPackage)
+	}
+	c.tree.packages[modules] = w.found
+	return w.found
+}
+
+// list adds the packages of a directory. In node_modules are directories of scopes, too.
+func (w *treeWalk) list(dir string, hasScopes bool) {
+	if w.c.checkLocal(dir) != nil { // what refers to it is refused when it is looked at
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		at := filepath.Join(dir, entry.Name())
+		switch {
+		case strings.HasPrefix(entry.Name(), "."):
+		case entry.Type()&os.ModeSymlink != 0:
+			w.link(at, hasScopes)
+		case !entry.IsDir():
+		case hasScopes && strings.HasPrefix(entry.Name(), "@"):
+			w.list(at, false)
+		default:
+			w.add(at, at)
+		}
+	}
+}
+
+// link adds what a symbolic link in node_modules leads to: a package, or the packages of a
+// scope.
+func (w *treeWalk) link(at string, hasScopes bool) {
+	target, err := os.Readlink(at)
+	if err != nil {
+		return
+	}
+	isScope := hasScopes && strings.HasPrefix(filepath.Base(at), "@")
+	target = absolute(target, filepath.Dir(at))
+	if w.seen[target] && !isScope || !w.c.mayLookAt(at) {
+		return
+	}
+	w.seen[target] = true
+	real := followed(at)
+	if isScope {
+		w.list(real, false)
+		return
+	}
+	w.add(at, real)
+	for above := filepath.Dir(real); ; above = filepath.Dir(above) {
+		if filepath.Base(above) == "node_modules" {
+			w.queue = append(w.queue, above)
+		}
+		w.queue = append(w.queue, filepath.Join(above, "node_modules"))
+		if above == filepath.Dir(above) {
+			return
+		}
+	}
+}
+
+// add adds a package once, and lists its own packages later.
+func (w *treeWalk) add(dir, real string) {
+	key := real + "/" // as a package
+	if w.seen[key] || !w.c.mayLookAt(dir) {
+		return
+	}
+	w.seen[key] = true
+	p := installedPackage{dir: dir}
+	p.name, p.isUnread = nameOfPackage(filepath.Join(real, "package.json"))
+	w.found = append(w.found, p)
+	w.queue = append(w.queue, filepath.Join(real, "node_modules"))
+}
+
+// nameOfPackage returns the name in a package.json.
+func nameOfPackage(file string) (name string, isUnread bool) {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	var members struct {
+		Name jsontext.Value `json:"name"`
+	}
+	text := bytes.TrimPrefix(firstBytes(file, maxManifest), []byte("\ufeff"))
+	if json.Unmarshal(text, &members, lenient) != nil {
+		return "", true
+	}
+	return manifest{"name": members.Name}.name(), false
+}
+
+// programsOf adds the programs that npm starts by the names that the package in a directory
+// gives to its programs. It looks for them in all directories node_modules/.bin.
+func (c *codeFinder) programsOf(dir string, depth int) {
+	m, _ := c.manifest(dir)
+	names := slices.Sorted(maps.Keys(c.programs(dir, m)))
+	for _, above := range c.searched() {
+		c.linkedPrograms(filepath.Join(above, "node_modules"), names, depth)
+	}
+}
+
+// maxLock is the size of the list of installed packages in bytes up to which it is read.
+const maxLock = 64 << 20
+
+// hiddenLock regards the list of what is installed, which npm reads in place of the packages.
+// The list is covered if it says something else about a package of one of the names than its
+// package.json.
+func (c *codeFinder) hiddenLock(modules string, names []string, depth int) {
+	at := filepath.Join(modules, ".package-lock.json")
+	text := c.start(at, maxLock+1)
+	if len(text) > maxLock && c.err == nil {
+		c.err = fmt.Errorf("%s has more than %d bytes", at, maxLock)
+	}
+	var lock struct {
+		Packages map[string]lockedPackage `json:"packages"`
+	}
+	if len(text) == 0 || json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &lock, lenient) != nil {
+		return
+	}
+	for _, place := range slices.Sorted(maps.Keys(lock.Packages)) {
+		locked := manifest{"name": lock.Packages[place].Name, "bin": lock.Packages[place].Bin}
+		name := locked.name()
+		if name == "" {
+			name = nameOfPlace(place)
+		}
+		if place == "" || !slices.Contains(names, name) {
+			continue
+		}
+		dir := filepath.Join(filepath.Dir(modules), filepath.FromSlash(place))
+		m, _ := c.manifest(dir)
+		if m.name() != name || !containsKeys(c.programs(dir, m), locked.programs()) {
+			c.add(RoleScript, at)
+		}
+		c.nodePackage(dir, depth)
+	}
+}
+
+// lockedPackage is what a list of installed packages says about one.
+type lockedPackage struct {
+	Name jsontext.Value `json:"name"`
+	Bin  jsontext.Value `json:"bin"`
+}
+
+// nameOfPlace returns the name of a package that is said by its directory only.
+func nameOfPlace(place string) string {
+	if scope := path.Base(path.Dir(place)); strings.HasPrefix(scope, "@") {
+		return scope + "/" + path.Base(place)
+	}
+	return path.Base(place)
+}
+
+func containsKeys(all, some map[string]string) bool {
+	for name := range some {
+		if _, ok := all[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
