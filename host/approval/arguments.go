@@ -30,6 +30,11 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 	c.directories(args)
 	c.recipes(name, args)
 	c.startup(name, args)
+	var settings []string
+	if nodeManagers[name] {
+		settings = c.settings(name, args)
+		args = slices.Concat(args, settings)
+	}
 	if configurationFiles[name] != nil || name == "node" {
 		c.filesOfFlags(name, args)
 	}
@@ -60,12 +65,12 @@ func (c *codeFinder) arguments(program string, args []string, depth int) {
 		c.script(in, name, args)
 	}
 	c.configurations(name)
-	c.packages(name, args, depth)
+	c.packages(name, args, settings, depth)
 	c.downloaded(name, args)
 }
 
 // packages adds what package managers run that is in the project.
-func (c *codeFinder) packages(name string, args []string, depth int) {
+func (c *codeFinder) packages(name string, args, settings []string, depth int) {
 	if packageFlags[name] != nil {
 		c.packagesByPath(name, args, depth)
 		if read := c.asSystemReads(args); read != nil {
@@ -74,7 +79,8 @@ func (c *codeFinder) packages(name string, args []string, depth int) {
 	}
 	switch {
 	case nodeManagers[name]:
-		c.localPackages(name, args, depth)
+		c.codeOfSettings(name, settings, depth)
+		c.localPackages(name, args, settings, depth)
 		if !strings.HasSuffix(name, "x") { // npx and the like
 			c.packageScripts(args, depth)
 		}
@@ -98,7 +104,7 @@ func (c *codeFinder) wrappedCommand(name string, args, inner []string, depth int
 	if slices.Contains(installers, name) {
 		c.note("the packages that %s installs before", name)
 	}
-	c.packages(name, args, depth)
+	c.packages(name, args, nil, depth)
 	c.downloaded(name, args) // such as "uv tool run PACKAGE"
 }
 
@@ -180,6 +186,7 @@ func shortValue(arg string, args []string, i int, flags []string) string {
 // assigned regards a variable that a wrapper sets for its program, such as env does.
 func (c *codeFinder) assigned(arg string) {
 	name, value, _ := strings.Cut(arg, "=")
+	c.settingAssigned(arg)
 	switch {
 	case !assignment.MatchString(arg):
 	case isPath(name):

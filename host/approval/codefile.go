@@ -21,7 +21,7 @@ var codeSuffixes = strings.Fields(`.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .py
 // bytes.
 func isCode(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
-	if slices.Contains(codeSuffixes, filepath.Ext(name)) || name == "makefile" || name == "package.json" || name == "deno.json" || regexp.MustCompile(`\.so\.[0-9.]+$`).MatchString(name) {
+	if isCodeSuffix(name) || name == "makefile" || name == "package.json" || name == "deno.json" || regexp.MustCompile(`\.so\.[0-9.]+$`).MatchString(name) {
 		return true
 	}
 	info, err := os.Stat(path)
@@ -31,6 +31,10 @@ func isCode(path string) bool {
 	start := firstBytes(path, 4)
 	return bytes.HasPrefix(start, []byte("#!")) || bytes.HasPrefix(start, []byte("\x7fELF")) || bytes.HasPrefix(start, []byte("MZ")) ||
 		bytes.HasPrefix(start, []byte("\xcf\xfa\xed\xfe")) || bytes.HasPrefix(start, []byte("\xca\xfe\xba\xbe")) || bytes.HasPrefix(start, []byte("\x00asm"))
+}
+
+func isCodeSuffix(name string) bool {
+	return slices.Contains(codeSuffixes, strings.ToLower(filepath.Ext(name)))
 }
 
 func firstBytes(path string, n int64) []byte {

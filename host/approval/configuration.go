@@ -34,20 +34,35 @@ var namingFiles = []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", ".
 
 // namedBy adds the code that a configuration names.
 func (c *codeFinder) namedBy(file string) {
-	words := strings.FieldsFunc(string(c.start(file, 64<<10)), func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) })
+	words := strings.FieldsFunc(string(c.settingsText(file)), func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) })
 	for _, word := range words {
 		for _, at := range c.readings(word, filepath.Dir(file)) {
-			if !c.files.has(at) && c.isRegular(at) && isCode(at) {
+			if main := c.loadedModule(file, at); main != "" {
+				at = main
+			}
+			if !c.files.has(at) && c.isRegular(at) && (isCode(at) || slices.Contains(loadingFiles, filepath.Base(file))) {
 				c.add(RoleScript, at)
 			}
 		}
 	}
 }
 
+// loadingFiles are configuration files that name code whatever the names of the files are.
+var loadingFiles = []string{".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml"}
+
+// loadedModule returns the file that bun or Yarn loads for a path in its configuration, which may
+// lack the suffix. It is empty if there is none.
+func (c *codeFinder) loadedModule(file, at string) string {
+	if !slices.Contains(loadingFiles, filepath.Base(file)) || at == filepath.Dir(file) {
+		return ""
+	}
+	return c.scriptFile(interpreter{suffixes: []string{".tsx", ".jsx", ".ts", ".mts", ".cts", ".mjs", ".cjs", ".js", ".json"}}, at)
+}
+
 // nodeSettings and the like are files that several programs read.
 var (
 	nodeSettings   = []string{".npmrc"}
-	pnpmSettings   = []string{".npmrc", ".pnpmfile.cjs", ".pnpmfile.mjs", "pnpm-workspace.yaml"}
+	pnpmSettings   = []string{".npmrc", ".pnpmfile.cjs", ".pnpmfile.mjs", "pnpm-workspace.yaml", "pnpm/rc", ".config/pnpm/rc"}
 	bunSettings    = []string{".npmrc", "bunfig.toml", ".bunfig.toml", ".env", ".env.local", ".env.development", ".env.development.local", ".env.production", ".env.production.local"}
 	uvSettings     = []string{"uv.toml", "uv/uv.toml", ".config/uv/uv.toml", "pyproject.toml", ".python-version", ".python-versions"}
 	pipSettings    = []string{"pip/pip.conf", ".config/pip/pip.conf", ".pip/pip.conf"}
@@ -109,7 +124,7 @@ func (c *codeFinder) homes() (dirs []string) {
 // decidingFlags are flags of runners and package managers whose value is a file that decides
 // what they run or install.
 var decidingFlags = []string{
-	"--userconfig", "--globalconfig", "--config-file", "--use-yarnrc", "--pnpmfile", "--global-pnpmfile", "--env-file", "--env-file-if-exists",
+	"--userconfig", "--globalconfig", "--npmrc-auth-file", "--config-file", "--use-yarnrc", "--pnpmfile", "--global-pnpmfile", "--env-file", "--env-file-if-exists",
 	"--with-requirements", "--requirements", "--constraints", "--overrides", "--build-constraints", "--import-map",
 	"--requirement", "--constraint", "--override", "--build-constraint",
 }

@@ -126,11 +126,16 @@ func packageNote(name string, args []string, positions []int) string {
 		if !inWord && i+1 < len(args) {
 			value = args[i+1]
 		}
-		packages = append(packages, value)
+		if !slices.Contains(packages, value) {
+			packages = append(packages, value)
+		}
 		isNamed = isNamed || isPackage && i < first
 	}
-	if !isNamed && first < len(args) {
+	if !isNamed && first < len(args) && !slices.Contains(packages, args[first]) {
 		packages = slices.Insert(packages, 0, args[first])
+	}
+	if len(packages) == 0 {
+		return ""
 	}
 	note := sprintEscaped("the package %s, which %s downloads and runs", strings.Join(packages, " and "), name)
 	if slices.ContainsFunc(packages, func(pkg string) bool { return !withVersion.MatchString(pkg) }) {

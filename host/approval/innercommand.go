@@ -21,7 +21,7 @@ type foundCommand struct {
 }
 
 // codeFlag matches flags of many programs whose value is code for a shell: "su -c CODE".
-var codeFlag = regexp.MustCompile(`^(-[A-Za-z]*c|--command|--exec|--cmd|--run|--shell-command)$`)
+var codeFlag = regexp.MustCompile(`^(-[A-Za-z]*c|--command|--call|--exec|--cmd|--run|--shell-command)$`)
 
 // commandsAmong regards the arguments of a program as the command of another one wherever that
 // may begin, because the program may start it: at the name of an interpreter or of a program
@@ -71,6 +71,9 @@ func isKnown(name string) bool {
 func (c *codeFinder) shellCode(commands [][]string, depth int) (isCommand bool) {
 	isCommand = len(commands) > 1
 	for _, words := range commands {
+		for _, word := range words {
+			c.settingAssigned(word)
+		}
 		for len(words) > 1 && (assignment.MatchString(words[0]) || slices.Contains(beforeCommands, words[0])) {
 			c.assignedInCode(words[0])
 			words = words[1:]

@@ -16,24 +16,44 @@ func nodePackages(name string, args []string) (words []string) {
 			words = append(words, value)
 		}
 	}
-	for i, arg := range args {
+	for i, arg := range args[:packageEnd(args)] {
 		if strings.HasPrefix(arg, "-") {
 			continue
 		}
 		words = append(words, arg)
+		if i > 0 && (args[i-1] == "create" || args[i-1] == "init") {
+			words = append(words, creator(arg))
+		}
+	}
+	return words
+}
+
+// packageEnd returns the index behind the first operand that is neither the value of a flag nor
+// a command of a package manager.
+func packageEnd(args []string) int {
+	for i, arg := range args {
 		before := ""
 		if i > 0 {
 			before = args[i-1]
 		}
-		if i > 0 && (before == "create" || before == "init") {
-			words = append(words, creator(arg))
-		}
 		isValue := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !slices.Contains(packageSwitches, before)
-		if !isValue && before != "workspace" && !slices.Contains(packageVerbs, arg) {
-			break
+		if !strings.HasPrefix(arg, "-") && !isValue && before != "workspace" && !slices.Contains(packageVerbs, arg) {
+			return i + 1
 		}
 	}
-	return words
+	return len(args)
+}
+
+// ownArguments returns the arguments among which a package manager looks for its own flags: those
+// in front of what it runs, or of "--".
+func ownArguments(name string, args []string) []string {
+	if strings.HasSuffix(name, "x") {
+		args = args[:packageEnd(args)]
+	}
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return args
 }
 
 // creator returns the package that "npm create NAME" runs.

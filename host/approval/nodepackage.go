@@ -18,7 +18,7 @@ var foundFirst = []string{"node", "sh", "bash", "env", "npm", "npx", "git", "pyt
 
 // localPackages adds the programs of the packages among the arguments that are in the project,
 // which run instead of packages that are downloaded.
-func (c *codeFinder) localPackages(name string, args []string, depth int) {
+func (c *codeFinder) localPackages(name string, args, settings []string, depth int) {
 	words := nodePackages(name, args)
 	names := namesOf(words)
 	for _, word := range words {
@@ -31,16 +31,21 @@ func (c *codeFinder) localPackages(name string, args []string, depth int) {
 			c.nodePackage(dir, depth)
 			c.programsOf(dir, depth)
 		}
-		modules := filepath.Join(dir, "node_modules")
-		if !c.isDir(modules) {
-			continue
-		}
-		c.linkedPrograms(modules, slices.Concat(foundFirst, names), depth)
-		for _, name := range names {
-			c.nodePackage(filepath.Join(modules, filepath.FromSlash(name)), depth)
-		}
-		c.installedAs(modules, names, depth)
+		c.installedPackages(filepath.Join(dir, "node_modules"), names, depth)
 	}
+	c.ownCaches(settings, names, depth)
+}
+
+// installedPackages adds the packages and programs of some names in a directory node_modules.
+func (c *codeFinder) installedPackages(modules string, names []string, depth int) {
+	if !c.isDir(modules) {
+		return
+	}
+	c.programsIn(filepath.Join(modules, ".bin"), slices.Concat(foundFirst, names), depth)
+	for _, name := range names {
+		c.nodePackage(filepath.Join(modules, filepath.FromSlash(name)), depth)
+	}
+	c.installedAs(modules, names, depth)
 }
 
 // isFromElsewhere reports whether a package is named by the place of its repository or archive,
@@ -146,7 +151,7 @@ func (c *codeFinder) nodePackage(dir string, depth int) {
 		c.packageProgram(dir, file, depth)
 	}
 	if parent := filepath.Dir(dir); filepath.Base(parent) == "node_modules" {
-		c.linkedPrograms(parent, slices.Sorted(maps.Keys(programs)), depth)
+		c.programsIn(filepath.Join(parent, ".bin"), slices.Sorted(maps.Keys(programs)), depth)
 	}
 }
 
@@ -156,9 +161,8 @@ func (c *codeFinder) packageProgram(dir, file string, depth int) {
 	}
 }
 
-// linkedPrograms adds the programs of some names in node_modules/.bin.
-func (c *codeFinder) linkedPrograms(modules string, names []string, depth int) {
-	bin := filepath.Join(modules, ".bin")
+// programsIn adds the programs of some names in a directory such as node_modules/.bin.
+func (c *codeFinder) programsIn(bin string, names []string, depth int) {
 	if !c.isDir(bin) {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 // in its package.json, wherever below node_modules it is.
 type nodeTree struct {
 	packages map[string][]installedPackage // by the directory of the tree
+	assigned []string                      // variables with settings that a command sets
 }
 
 // installedPackage is a package below node_modules.
@@ -39,10 +40,13 @@ type treeWalk struct {
 // those in directories with another name.
 func (c *codeFinder) installedAs(modules string, names []string, depth int) {
 	for _, p := range c.installed(modules) {
-		if p.isUnread || slices.Contains(names, p.name) {
-			c.nodePackage(p.dir, depth)
-			c.programsOf(p.dir, depth)
+		if !p.isUnread && !slices.Contains(names, p.name) {
+			continue
 		}
+		c.nodePackage(p.dir, depth)
+		c.programsOf(p.dir, depth)
+		m, _ := c.manifest(p.dir)
+		c.programsIn(filepath.Join(modules, ".bin"), slices.Sorted(maps.Keys(c.programs(p.dir, m))), depth)
 	}
 	c.hiddenLock(modules, names, depth)
 }
@@ -166,7 +170,7 @@ func (c *codeFinder) programsOf(dir string, depth int) {
 	m, _ := c.manifest(dir)
 	names := slices.Sorted(maps.Keys(c.programs(dir, m)))
 	for _, above := range c.searched() {
-		c.linkedPrograms(filepath.Join(above, "node_modules"), names, depth)
+		c.programsIn(filepath.Join(above, "node_modules", ".bin"), names, depth)
 	}
 }
 

@@ -1,0 +1,246 @@
+package approval
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// nodeSettingNames are the settings of package managers that decide which code runs, and from
+// where it is. They are flags as well.
+var nodeSettingNames = []string{
+	"package", "call", "workspace", "workspaces", "filter", "filter-prod", "recursive", "cache", "prefix", "userconfig", "globalconfig", "npmrc-auth-file", "script-shell",
+	"shell", "node-options", "git", "node-gyp", "npm-path", "yarn-path", "pnpmfile", "global-pnpmfile", "dir", "cwd", "use-yarnrc", "cache-dir", "cache-folder", "store-dir",
+	"virtual-store-dir", "modules-dir", "modules-folder", "global-dir", "global-bin-dir", "global-folder", "workspace-dir", "deferred-version-folder", "install-state-path",
+}
+
+// settingFiles are the files that have them, one a line.
+var settingFiles = []string{".npmrc", "rc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml"}
+
+// shortSettings are the flags of one letter for some of them.
+var (
+	shortSettings    = map[string]string{"C": "dir", "F": "filter", "r": "recursive"}
+	shortNpmSettings = map[string]string{"p": "package", "c": "call", "w": "workspace", "ws": "workspaces", "C": "prefix"}
+)
+
+// maxSettings is the size of a file of settings in bytes up to which it is searched for code
+// that it names.
+const maxSettings = 1 << 20
+
+// settings returns what the settings of a package manager say in files, variables and flags, as
+// flags with a value in the same word.
+func (c *codeFinder) settings(name string, args []string) (all []string) {
+	add := func(flags []string) {
+		for _, flag := range flags {
+			if !slices.Contains(all, flag) {
+				all = append(all, flag)
+			}
+		}
+	}
+	for {
+		bases, count := len(c.bases), len(all)
+		add(c.settingsOfFlags(name, args))
+		add(c.settingsOfVariables())
+		for _, dir := range slices.Concat(c.searched(), c.homes()) {
+			for _, file := range configurationFiles[name] {
+				if slices.Contains(settingFiles, filepath.Base(file)) && !c.isUsersOwn(dir, file) {
+					add(c.settingsOfFile(filepath.Join(dir, filepath.FromSlash(file))))
+				}
+			}
+		}
+		for i, flag := range all {
+			for _, base := range c.bases {
+				if at := argumentOf(flag, all, i, "--userconfig", "--globalconfig", "--use-yarnrc", "--npmrc-auth-file"); at != "" {
+					add(c.settingsOfFile(absolute(at, base)))
+				}
+			}
+		}
+		c.directories(all)
+		if len(c.bases) == bases && len(all) == count || c.err != nil {
+			return all
+		}
+	}
+}
+
+// settingsOfFlags returns the settings among arguments, for whose flags npm accepts any
+// unambiguous beginning.
+func (c *codeFinder) settingsOfFlags(manager string, args []string) (flags []string) {
+	short := shortSettings
+	if manager == "npm" || manager == "npx" {
+		short = shortNpmSettings
+	}
+	for i, arg := range ownArguments(manager, args) {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if arg == name || name == "" {
+			continue
+		}
+		if !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
+			value = args[i+1]
+		}
+		if !strings.HasPrefix(arg, "--") && short[name] != "" {
+			name = short[name]
+		}
+		for _, known := range nodeSettingNames {
+			if len(name) > 2 && strings.HasPrefix(known, name) {
+				flags = append(flags, c.setting(known, value))
+			}
+		}
+	}
+	return flags
+}
+
+// settingsOfVariables returns the settings that variables have, whose names npm regards in any
+// case.
+func (c *codeFinder) settingsOfVariables() (flags []string) {
+	for name, value := range c.env {
+		flags = append(flags, c.settingOfVariable(name, value)...)
+	}
+	for _, assigned := range c.tree.assigned {
+		name, value, _ := strings.Cut(assigned, "=")
+		flags = append(flags, c.settingOfVariable(name, value)...)
+	}
+	slices.Sort(flags)
+	return flags
+}
+
+func (c *codeFinder) settingOfVariable(name, value string) []string {
+	lower := strings.ToLower(name)
+	for _, prefix := range []string{"npm_config_", "pnpm_config_", "yarn_"} {
+		key, ok := strings.CutPrefix(lower, prefix)
+		if key = kebab(key); ok && slices.Contains(nodeSettingNames, key) {
+			return []string{c.setting(key, value)}
+		}
+	}
+	return nil
+}
+
+// settingAssigned remembers a variable that a command sets for package managers.
+func (c *codeFinder) settingAssigned(word string) {
+	if assignment.MatchString(word) && len(c.settingOfVariable(strings.SplitN(word, "=", 2)[0], "")) > 0 && !slices.Contains(c.tree.assigned, word) {
+		c.tree.assigned = append(c.tree.assigned, word)
+	}
+}
+
+// settingLine matches a line with a setting: "key = value", "key: value" or "key value", perhaps
+// with quotes.
+var settingLine = regexp.MustCompile(`^\s*["']?([A-Za-z][-A-Za-z_]*)(?:\[\])?["']?\s*[=:\s]\s*(.*)$`)
+
+// settingsOfFile returns the settings in a file.
+func (c *codeFinder) settingsOfFile(file string) (flags []string) {
+	for _, line := range strings.FieldsFunc(string(c.settingsText(file)), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		found := settingLine.FindStringSubmatch(line)
+		if found == nil || !slices.Contains(nodeSettingNames, kebab(found[1])) {
+			continue
+		}
+		flags = append(flags, c.setting(kebab(found[1]), found[2]))
+		if value, _, hasComment := strings.Cut(found[2], " #"); hasComment {
+			flags = append(flags, c.setting(kebab(found[1]), value))
+		}
+	}
+	return flags
+}
+
+// settingsText returns the text of a file of settings. What is behind its limit is named.
+func (c *codeFinder) settingsText(file string) []byte {
+	text := c.start(file, maxSettings+1)
+	if len(text) > maxSettings {
+		c.note("the code that %s names, which has more than %d bytes", file, maxSettings)
+	}
+	return text
+}
+
+// setting returns the flag for a setting. Its value may refer to variables.
+func (c *codeFinder) setting(name, value string) string {
+	value = strings.Trim(strings.TrimSpace(value), `"'`)
+	value = os.Expand(strings.ReplaceAll(value, "?}", "}"), func(variable string) string {
+		if text, ok := c.env[variable]; ok {
+			return text
+		}
+		return os.Getenv(variable)
+	})
+	if rest, ok := strings.CutPrefix(value, "~/"); ok {
+		value = filepath.Join(c.home, rest)
+	}
+	return "--" + name + "=" + value
+}
+
+var upperLetter = regexp.MustCompile(`[A-Z]`)
+
+// kebab returns a name such as yarnPath or node_options with hyphens.
+func kebab(name string) string {
+	name = upperLetter.ReplaceAllStringFunc(name, func(letter string) string { return "-" + strings.ToLower(letter) })
+	return strings.TrimPrefix(strings.ReplaceAll(name, "_", "-"), "-")
+}
+
+// codeOfSettings adds the code that settings of a package manager name.
+func (c *codeFinder) codeOfSettings(name string, settings []string, depth int) {
+	for i, arg := range settings {
+		if options := argumentOf(arg, settings, i, "--node-options"); options != "" {
+			c.textOfVariable("NODE_OPTIONS", options)
+		}
+		if program := argumentOf(arg, settings, i, "--script-shell", "--shell", "--git", "--node-gyp", "--npm-path", "--yarn-path"); program != "" {
+			c.programOfSetting(name, program, depth)
+		}
+		if dir := argumentOf(arg, settings, i, otherDirectories...); dir != "" {
+			c.note("what is in %s, which the settings of %s name", dir, name)
+		}
+	}
+}
+
+// otherDirectories are the settings for directories in which managers keep packages.
+var otherDirectories = []string{
+	"--cache", "--cache-dir", "--cache-folder", "--store-dir", "--virtual-store-dir", "--modules-dir", "--modules-folder", "--global-dir", "--global-bin-dir", "--global-folder",
+	"--deferred-version-folder", "--install-state-path",
+}
+
+func (c *codeFinder) programOfSetting(name, program string, depth int) {
+	found := c.lookUpInner(program)
+	for _, file := range found {
+		c.run(RoleInterpreter, file, depth+1)
+	}
+	for _, base := range c.bases {
+		if at := absolute(program, base); strings.ContainsAny(program, `/\.`) && c.isRegular(at) {
+			c.run(RoleScript, at, depth+1)
+			found = append(found, at)
+		}
+	}
+	if len(found) == 0 {
+		c.note("the program %s, which the settings of %s name", program, name)
+	}
+}
+
+// ownDirectories returns the directories that a setting names and that are relative or in the
+// project, so that who can change the project decides about their content.
+func (c *codeFinder) ownDirectories(settings []string, flag string) (dirs []string) {
+	for i, setting := range settings {
+		dir := argumentOf(setting, settings, i, flag)
+		if dir == "" {
+			continue
+		}
+		for _, base := range c.bases {
+			at := absolute(dir, base)
+			isOwn := !filepath.IsAbs(dir) || c.project != "" && (isBelow(at, c.project) || isBelow(followed(at), followed(c.project)))
+			if isOwn && !slices.Contains(dirs, at) && c.isDir(at) {
+				dirs = append(dirs, at)
+			}
+		}
+	}
+	return dirs
+}
+
+// ownCaches adds the packages that npx downloaded into a cache of the project, and those in the
+// directory of global packages there. It runs them in place of others.
+func (c *codeFinder) ownCaches(settings, names []string, depth int) {
+	for _, cache := range c.ownDirectories(settings, "--cache") {
+		for _, name := range c.names(filepath.Join(cache, "_npx")) {
+			c.installedPackages(filepath.Join(cache, "_npx", name, "node_modules"), names, depth)
+		}
+	}
+	for _, prefix := range c.ownDirectories(settings, "--prefix") {
+		c.programsIn(filepath.Join(prefix, "bin"), names, depth)
+		c.programsIn(prefix, names, depth)
+		c.installedPackages(filepath.Join(prefix, "lib", "node_modules"), names, depth)
+	}
+}
