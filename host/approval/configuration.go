@@ -80,7 +80,7 @@ var configurationFiles = map[string][]string{
 	"uv": append([]string{"uv.lock"}, uvSettings...), "uvx": uvSettings, "pipx": pipSettings, "poetry": {"pyproject.toml", "poetry.toml", "poetry.lock"},
 	"pdm": {"pyproject.toml", "pdm.toml", ".pdm.toml", ".pdm-python", "pdm.lock"}, "hatch": {"pyproject.toml", "hatch.toml"}, "pipenv": {"Pipfile", "Pipfile.lock", ".env"},
 	"bundle": {"Gemfile", "Gemfile.lock", "gems.rb", "gems.locked", ".bundle/config"}, "mise": miseSettings, "rtx": miseSettings, "asdf": {".tool-versions"},
-	"volta": {"package.json"}, "fnm": {".node-version", ".nvmrc"}, "pyenv": {".python-version"}, "rbenv": {".ruby-version"}, "direnv": {".envrc", ".env"}, "dotenv": {".env"},
+	"volta": {"package.json"}, "run-s": {"package.json"}, "run-p": {"package.json"}, "npm-run-all": {"package.json"}, "nr": {"package.json"}, "fnm": {".node-version", ".nvmrc"}, "pyenv": {".python-version"}, "rbenv": {".ruby-version"}, "direnv": {".envrc", ".env"}, "dotenv": {".env"},
 	"deno": {"deno.json", "deno.jsonc", "deno.lock", "package.json", ".npmrc"}, "tsx": {"tsconfig.json"}, "ts-node": {"tsconfig.json"}, "make": {"GNUmakefile", "makefile", "Makefile", "BSDmakefile"}, "just": {"justfile", "Justfile", "JUSTFILE", ".justfile", ".env"}, "rake": {"rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"},
 	"task":  {".taskrc.yml", ".taskrc.yaml", "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"},
 	"cargo": {"Cargo.toml", "Cargo.lock", ".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml"}, "go": {"go.mod", "go.work"},

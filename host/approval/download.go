@@ -49,12 +49,7 @@ func downloads(name string, args []string) string {
 		}
 		return packageNote(name, args, positions)
 	case "npm", "pnpm", "yarn", "bun":
-		switch verb[0] {
-		case "exec", "x", "dlx":
-			return packageNote(name, args, positions[1:])
-		case "run", "run-script", "start", "test":
-			return sprintEscaped("the script %s of package.json and what it runs", verb[1])
-		}
+		return nodeNote(name, args, operands, positions)
 	case "uv":
 		if verb[0] == "tool" && verb[1] == "run" {
 			return packageNote(name, args, positions[2:])

@@ -44,15 +44,19 @@ func (m manifest) name() string { return strings.Trim(m.text("name"), " \t\r\n\v
 
 // texts returns the strings of a member that is an object.
 func (m manifest) texts(name string) map[string]string {
-	var members manifest
-	_ = json.Unmarshal(m[name], &members, lenient)
-	texts := make(map[string]string)
+	members, texts := m.members(name), make(map[string]string)
 	for name := range members {
 		if text := members.text(name); text != "" {
 			texts[name] = text
 		}
 	}
 	return texts
+}
+
+// members returns a member that is an object.
+func (m manifest) members(name string) (members manifest) {
+	_ = json.Unmarshal(m[name], &members, lenient)
+	return members
 }
 
 // list returns the strings of a member that is an array.

@@ -10,7 +10,7 @@ import (
 
 // nodeManagers are programs that run a package of the project in place of one that they would
 // download: from node_modules of the working directory or one above it, or the project itself.
-var nodeManagers = map[string]bool{"npx": true, "npm": true, "pnpm": true, "pnpx": true, "yarn": true, "bun": true, "bunx": true, "deno": true}
+var nodeManagers = map[string]bool{"npx": true, "npm": true, "pnpm": true, "pnpx": true, "yarn": true, "bun": true, "bunx": true, "deno": true, "run-s": true, "run-p": true, "npm-run-all": true, "nr": true}
 
 // foundFirst are programs that packages start by name. The directories node_modules/.bin come
 // before PATH then.
@@ -89,6 +89,7 @@ func (c *codeFinder) packagesByPath(name string, args []string, depth int) {
 				c.add(RoleScript, at)
 			case c.isDir(at):
 				c.nodePackage(at, depth)
+				c.lifecycle(at, depth)
 				c.pythonPackage(at)
 			}
 		}
@@ -96,30 +97,10 @@ func (c *codeFinder) packagesByPath(name string, args []string, depth int) {
 }
 
 // packageVerbs are operands before the one that names a package.
-var packageVerbs = []string{"exec", "x", "dlx", "run", "tool", "create", "init"}
+var packageVerbs = []string{"exec", "x", "dlx", "run", "run-script", "rum", "urn", "tool", "create", "init", "workspace", "workspaces", "foreach", "recursive"}
 
 // packageSwitches are common flags without a value.
-var packageSwitches = []string{"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--no-cache", "--isolated", "--bun", "-A", "--"}
-
-// packageScripts adds the files that scripts of package.json run if arguments name the scripts.
-func (c *codeFinder) packageScripts(args []string, depth int) {
-	for _, dir := range c.searched() {
-		m, ok := c.manifest(dir)
-		if !ok {
-			continue
-		}
-		scripts := m.texts("scripts")
-		for _, arg := range args {
-			for _, name := range []string{"pre" + arg, arg, "post" + arg} {
-				if code := scripts[name]; code != "" {
-					c.directory(dir)
-					c.shellCode(c.splitCode(code), depth)
-					c.file(code)
-				}
-			}
-		}
-	}
-}
+var packageSwitches = []string{"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--no-cache", "--isolated", "--bun", "-A", "-s", "--workspaces", "-ws", "--recursive", "-r", "--"}
 
 // hasProgramOf reports whether the package of a directory has a program of one of the names,
 // or cannot be read.

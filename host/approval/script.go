@@ -36,6 +36,9 @@ func (c *codeFinder) script(in interpreter, name string, args []string) {
 		definite := !slices.Contains(in.commands, arg) && (i == 0 || !strings.HasPrefix(args[i-1], "-") || isSwitch(in, args[i-1]))
 		if c.addScript(in, arg) {
 			found = true
+			if manager := managerOfScript(arg); manager != "" && name == "node" && i+1 < len(args) {
+				c.arguments(manager, args[i+1:], 1)
+			}
 			if definite {
 				break
 			}
