@@ -58,6 +58,7 @@ func (c *codeFinder) settings(name string, args []string) (all []string) {
 			}
 		}
 		c.directories(all)
+		c.workspaces(args, all)
 		if len(c.bases) == bases && len(all) == count || c.err != nil {
 			return all
 		}
@@ -83,7 +84,7 @@ func (c *codeFinder) settingsOfFlags(manager string, args []string) (flags []str
 			name = short[name]
 		}
 		for _, known := range nodeSettingNames {
-			if len(name) > 2 && strings.HasPrefix(known, name) {
+			if known == name || len(name) > 2 && strings.HasPrefix(known, name) && !slices.Contains(nodeSettingNames, name) {
 				flags = append(flags, c.setting(known, value))
 			}
 		}
