@@ -38,9 +38,6 @@ func (c *codeFinder) localPackages(name string, args, settings []string, depth i
 
 // installedPackages adds the packages and programs of some names in a directory node_modules.
 func (c *codeFinder) installedPackages(modules string, names []string, depth int) {
-	if !c.isDir(modules) {
-		return
-	}
 	c.programsIn(filepath.Join(modules, ".bin"), slices.Concat(foundFirst, names), depth)
 	for _, name := range names {
 		c.nodePackage(filepath.Join(modules, filepath.FromSlash(name)), depth)

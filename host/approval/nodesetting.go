@@ -102,9 +102,17 @@ func (c *codeFinder) settingsOfVariables() (flags []string) {
 		name, value, _ := strings.Cut(assigned, "=")
 		flags = append(flags, c.settingOfVariable(name, value)...)
 	}
+	for name, cache := range cachesOfHomes {
+		if home := c.env[name]; home != "" && (!filepath.IsAbs(home) || c.project != "" && isBelow(home, c.project)) {
+			flags = append(flags, c.setting("cache", filepath.Join(home, cache)))
+		}
+	}
 	slices.Sort(flags)
 	return flags
 }
+
+// cachesOfHomes are where the cache of npm is if no setting says so.
+var cachesOfHomes = map[string]string{"HOME": ".npm", "USERPROFILE": ".npm", "LOCALAPPDATA": "npm-cache"}
 
 func (c *codeFinder) settingOfVariable(name, value string) []string {
 	lower := strings.ToLower(name)
@@ -177,6 +185,7 @@ func kebab(name string) string {
 
 // codeOfSettings adds the code that settings of a package manager name.
 func (c *codeFinder) codeOfSettings(name string, settings []string, depth int) {
+	c.ownCacheVariables(name)
 	for i, arg := range settings {
 		if options := argumentOf(arg, settings, i, "--node-options"); options != "" {
 			c.textOfVariable("NODE_OPTIONS", options)
@@ -186,6 +195,20 @@ func (c *codeFinder) codeOfSettings(name string, settings []string, depth int) {
 		}
 		if dir := argumentOf(arg, settings, i, otherDirectories...); dir != "" {
 			c.note("what is in %s, which the settings of %s name", dir, name)
+		}
+	}
+}
+
+// cacheVariables are variables that say where package managers keep packages.
+var cacheVariables = []string{"BUN_INSTALL", "BUN_INSTALL_CACHE_DIR", "BUN_TMPDIR", "TMPDIR", "TEMP", "TMP", "PNPM_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "COREPACK_HOME"}
+
+// ownCacheVariables names the directories of the project in which variables make package managers
+// keep packages.
+func (c *codeFinder) ownCacheVariables(name string) {
+	for _, variable := range cacheVariables {
+		dir := c.env[variable]
+		if dir != "" && (!filepath.IsAbs(dir) || c.project != "" && isBelow(followed(dir), followed(c.project))) {
+			c.note("what is in %s, where %s keeps packages because of %s", dir, name, variable)
 		}
 	}
 }

@@ -91,6 +91,7 @@ func TestPackagesInACacheOfTheProjectNeedApproval(t *testing.T) {
 		"flag":                {words: []string{"npx", "--cache", ".c", "server@1"}, added: ".c/_npx/0123456789abcdef/node_modules/.bin/server"},
 		"interpreter":         {words: []string{"npm", "--cache=.c", "exec", "server@1"}, added: ".c/_npx/0123456789abcdef/node_modules/.bin/node"},
 		"file of settings":    {rc: "userconfig=sub/rc\n", added: ".c/_npx/0123456789abcdef/node_modules/server/package.json"},
+		"home directory":      {env: map[string]string{"HOME": ".c/x"}, added: ".c/x/.npm/_npx/0123456789abcdef/node_modules/server/package.json"},
 		"global program":      {env: map[string]string{"npm_config_prefix": ".c"}, added: ".c/bin/server"},
 		"global package":      {env: map[string]string{"npm_config_prefix": ".c"}, added: ".c/lib/node_modules/zzz/package.json"},
 		"directory as a path": {rc: "cache=PROJ/.c\n", added: ".c/_npx/0123456789abcdef/node_modules/server/package.json"},
@@ -109,7 +110,7 @@ func TestPackagesInACacheOfTheProjectNeedApproval(t *testing.T) {
 				u.Target.(*mcpclient.CommandTarget).Env[variable] = value
 			}
 			p := m.approve(u)
-			if got := fmt.Sprint(p.Subject.Program.NotCovered); test.env["npm_config_prefix"] == "" && !strings.Contains(got, ".c, which the settings of np") {
+			if got := fmt.Sprint(p.Subject.Program.NotCovered); test.env["npm_config_prefix"] == "" && !strings.Contains(got, ", which the settings of np") {
 				t.Errorf("got %s, want the cache named", got)
 			}
 			m.write("proj/.c/_npx/0123456789abcdef/node_modules/other/package.json", `{"name": "other"}`)
@@ -132,6 +133,20 @@ func TestPackagesInACacheOfTheUserNeedNoApproval(t *testing.T) {
 	}
 	m.write("home/cache/_npx/0123456789abcdef/node_modules/server/package.json", `{"name": "server"}`)
 	m.mustNotAsk(u)
+}
+
+func TestDirectoriesOfTheProjectInWhichManagersKeepPackagesAreNamed(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("usr/bin/bunx", "\x7fELF bunx")
+	for dir, want := range map[string]bool{"./tmp": true, m.path("proj/tmp"): true, "/tmp": false} {
+		u := m.server("proj", "x", "bunx", "server@1.0.0")
+		u.Target.(*mcpclient.CommandTarget).Env["BUN_TMPDIR"] = dir
+		got := fmt.Sprint(m.check(u).Subject.Program.NotCovered)
+		if strings.Contains(got, "what is in "+dir+", where bunx keeps packages because of BUN_TMPDIR") != want {
+			t.Errorf("%s: got %s, want it named: %v", dir, got, want)
+		}
+	}
 }
 
 func TestSettingsThatAreNotReadAreNamed(t *testing.T) {

@@ -14,13 +14,17 @@ import (
 )
 
 // nodeTree has the installed packages that were searched for. npm finds a package by the name
-// in its package.json, wherever below node_modules it is.
+// in its package.json, wherever below node_modules or in a workspace it is.
 type nodeTree struct {
-	packages map[string][]installedPackage // by the directory of the tree
-	assigned []string                      // variables with settings that a command sets
+	packages []installedPackage
+	seen     map[string]bool // directories, and targets of links
+	queue    []string        // directories node_modules that are to be listed
+	// workspaces are the directories of workspaces by that of their project.
+	workspaces map[string][]string
+	assigned   []string // variables with settings that a command sets
 }
 
-// installedPackage is a package below node_modules.
+// installedPackage is a package below node_modules, or a workspace.
 type installedPackage struct {
 	dir  string
 	name string // in its package.json, which is empty if there is none
@@ -28,16 +32,8 @@ type installedPackage struct {
 	isUnread bool
 }
 
-// treeWalk lists the packages of one directory node_modules and of those that it leads to.
-type treeWalk struct {
-	c     *codeFinder
-	seen  map[string]bool // directories, and targets of links
-	queue []string        // directories node_modules that are to be listed
-	found []installedPackage
-}
-
-// installedAs adds the packages below a directory node_modules that have one of the names, also
-// those in directories with another name.
+// installedAs adds the packages that have one of the names and that npm finds for a directory
+// node_modules, also those in directories with another name.
 func (c *codeFinder) installedAs(modules string, names []string, depth int) {
 	for _, p := range c.installed(modules) {
 		if !p.isUnread && !slices.Contains(names, p.name) {
@@ -51,39 +47,40 @@ func (c *codeFinder) installedAs(modules string, names []string, depth int) {
 	c.hiddenLock(modules, names, depth)
 }
 
-// installed returns the packages in a directory node_modules, in theirs, and in those in and
-// above what symbolic links lead to, where npm searches for the packages that they need.
+// installed returns the packages in a directory node_modules, the workspaces beside it, the
+// packages in theirs, and those in and above what symbolic links lead to, where npm searches for
+// the packages that they need. Those of directories that were searched before are among them.
 func (c *codeFinder) installed(modules string) []installedPackage {
-	if found, ok := c.tree.packages[modules]; ok {
-		return found
+	t := &c.tree
+	if t.seen == nil {
+		t.seen = make(map[string]bool)
 	}
-	w := &treeWalk{c: c, seen: make(map[string]bool), queue: []string{followed(modules)}}
-	for len(w.queue) > 0 && c.err == nil {
-		next := w.queue[0]
-		w.queue = w.queue[1:]
+	for _, dir := range c.workspacesOf(filepath.Dir(modules)) {
+		c.addInstalled(dir, followed(dir))
+	}
+	t.queue = append(t.queue, modules)
+	for len(t.queue) > 0 && c.err == nil {
+		next := t.queue[0]
+		t.queue = t.queue[1:]
 		if info, err := os.Lstat(next); err != nil {
 			continue
-		} else if info.Mode()&os.ModeSymlink != 0 {
+		} else if info.Mode()&os.ModeSymlink != 0 || next == modules {
 			next = followed(next)
 		}
-		if !w.seen[next] {
-			w.seen[next] = true
-			w.list(next, true)
+		if !t.seen[next] {
+			t.seen[next] = true
+			c.listInstalled(next, true)
 		}
 	}
 	if c.lookups > maxLookups {
-		c.err = fmt.Errorf("more than %d packages are installed in %s; start the server in another working directory", maxLookups, modules)
+		c.err = fmt.Errorf("more than %d files were searched for with the packages in %s; start the server in another working directory", maxLookups, modules)
 	}
-	if c.tree.packages == nil {
-		c.tree.packages = make(map[string][]installedPackage)
-	}
-	c.tree.packages[modules] = w.found
-	return w.found
+	return t.packages
 }
 
-// list adds the packages of a directory. In node_modules are directories of scopes, too.
-func (w *treeWalk) list(dir string, hasScopes bool) {
-	if w.c.checkLocal(dir) != nil { // what refers to it is refused when it is looked at
+// listInstalled adds the packages of a directory. In node_modules are directories of scopes, too.
+func (c *codeFinder) listInstalled(dir string, hasScopes bool) {
+	if c.checkLocal(dir) != nil { // what refers to it is refused when it is looked at
 		return
 	}
 	entries, err := os.ReadDir(dir)
@@ -95,57 +92,57 @@ func (w *treeWalk) list(dir string, hasScopes bool) {
 		switch {
 		case strings.HasPrefix(entry.Name(), "."):
 		case entry.Type()&os.ModeSymlink != 0:
-			w.link(at, hasScopes)
+			c.linkInstalled(at, hasScopes)
 		case !entry.IsDir():
 		case hasScopes && strings.HasPrefix(entry.Name(), "@"):
-			w.list(at, false)
+			c.listInstalled(at, false)
 		default:
-			w.add(at, at)
+			c.addInstalled(at, at)
 		}
 	}
 }
 
-// link adds what a symbolic link in node_modules leads to: a package, or the packages of a
+// linkInstalled adds what a symbolic link in node_modules leads to: a package, or the packages of a
 // scope.
-func (w *treeWalk) link(at string, hasScopes bool) {
+func (c *codeFinder) linkInstalled(at string, hasScopes bool) {
 	target, err := os.Readlink(at)
 	if err != nil {
 		return
 	}
 	isScope := hasScopes && strings.HasPrefix(filepath.Base(at), "@")
 	target = absolute(target, filepath.Dir(at))
-	if w.seen[target] && !isScope || !w.c.mayLookAt(at) {
+	if c.tree.seen[target] && !isScope || !c.mayLookAt(at) {
 		return
 	}
-	w.seen[target] = true
+	c.tree.seen[target] = true
 	real := followed(at)
 	if isScope {
-		w.list(real, false)
+		c.listInstalled(real, false)
 		return
 	}
-	w.add(at, real)
+	c.addInstalled(at, real)
 	for above := filepath.Dir(real); ; above = filepath.Dir(above) {
 		if filepath.Base(above) == "node_modules" {
-			w.queue = append(w.queue, above)
+			c.tree.queue = append(c.tree.queue, above)
 		}
-		w.queue = append(w.queue, filepath.Join(above, "node_modules"))
+		c.tree.queue = append(c.tree.queue, filepath.Join(above, "node_modules"))
 		if above == filepath.Dir(above) {
 			return
 		}
 	}
 }
 
-// add adds a package once, and lists its own packages later.
-func (w *treeWalk) add(dir, real string) {
+// addInstalled adds a package once, and lists its own packages later.
+func (c *codeFinder) addInstalled(dir, real string) {
 	key := real + "/" // as a package
-	if w.seen[key] || !w.c.mayLookAt(dir) {
+	if c.tree.seen[key] || !c.mayLookAt(dir) {
 		return
 	}
-	w.seen[key] = true
+	c.tree.seen[key] = true
 	p := installedPackage{dir: dir}
 	p.name, p.isUnread = nameOfPackage(filepath.Join(real, "package.json"))
-	w.found = append(w.found, p)
-	w.queue = append(w.queue, filepath.Join(real, "node_modules"))
+	c.tree.packages = append(c.tree.packages, p)
+	c.tree.queue = append(c.tree.queue, filepath.Join(real, "node_modules"))
 }
 
 // nameOfPackage returns the name in a package.json.

@@ -35,6 +35,14 @@ func TestPackageInADirectoryWithAnotherNameNeedsApproval(t *testing.T) {
 		"link of a scope": {
 			files: map[string]string{"lib/scope/z/package.json": manifest}, links: map[string]string{"node_modules/@s": "../lib/scope"}, want: "lib/scope/z/package.json runs, which did not",
 		},
+		"workspace": {
+			files: map[string]string{"package.json": `{"workspaces": ["p/*"]}`, "p/z/package.json": manifest, "node_modules/.bin/x": "evil"},
+			want:  "the script /proj/node_modules/.bin/x runs, which did not",
+		},
+		"package of a workspace": {
+			files: map[string]string{"package.json": `{"workspaces": ["p/*"]}`, "p/z/package.json": "{}", "p/z/node_modules/y/package.json": manifest},
+			want:  "/proj/p/z/node_modules/y/package.json runs, which did not",
+		},
 		"list of what is installed": {
 			files: map[string]string{"node_modules/z/package.json": "{}", "node_modules/.package-lock.json": `{"packages": {"node_modules/z": {"name": "server", "bin": {"x": "x.js"}}}}`},
 			want:  "/proj/node_modules/.package-lock.json runs, which did not",

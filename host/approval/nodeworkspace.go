@@ -83,21 +83,36 @@ func matches(pattern, name string) bool {
 // directories are.
 func (c *codeFinder) workspaceDirs() (dirs []string) {
 	for _, root := range c.searched() {
-		m, _ := c.manifest(root)
-		patterns := m.list("workspaces")
-		if len(patterns) == 0 {
-			patterns = manifest{"packages": m.members("workspaces")["packages"]}.list("packages")
-		}
-		patterns = append(patterns, c.wordsInQuotes(filepath.Join(root, "pnpm-workspace.yaml"))...)
-		for _, pattern := range patterns {
-			if strings.HasPrefix(pattern, "!") {
-				continue // to leave out less is safe
+		for _, dir := range c.workspacesOf(root) {
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
 			}
-			segments := strings.Split(path.Clean(filepath.ToSlash(pattern)), "/")
-			for _, dir := range c.expand(root, segments, 0) {
-				if !slices.Contains(dirs, dir) && c.isRegular(filepath.Join(dir, "package.json")) {
-					dirs = append(dirs, dir)
-				}
+		}
+	}
+	return dirs
+}
+
+// workspacesOf returns the directories of the workspaces that the package.json of a directory, or
+// pnpm-workspace.yaml, names. Patterns that leave some out are ignored.
+func (c *codeFinder) workspacesOf(root string) (dirs []string) {
+	if dirs, ok := c.tree.workspaces[root]; ok {
+		return dirs
+	}
+	if c.tree.workspaces == nil {
+		c.tree.workspaces = make(map[string][]string)
+	}
+	defer func() { c.tree.workspaces[root] = dirs }()
+	m, _ := c.manifest(root)
+	patterns := m.list("workspaces")
+	if len(patterns) == 0 {
+		patterns = m.members("workspaces").list("packages")
+	}
+	patterns = append(patterns, c.wordsInQuotes(filepath.Join(root, "pnpm-workspace.yaml"))...)
+	for _, pattern := range patterns {
+		segments := strings.Split(path.Clean(filepath.ToSlash(pattern)), "/")
+		for _, dir := range c.expand(root, segments, 0) {
+			if dir != root && !slices.Contains(dirs, dir) && c.isRegular(filepath.Join(dir, "package.json")) {
+				dirs = append(dirs, dir)
 			}
 		}
 	}
