@@ -77,8 +77,8 @@ func (k *knownSecrets) redacted(line string) string {
 	return redact(line)
 }
 
-// secretsOf returns the secrets of an upstream: values of headers and variables, and of
-// arguments with the name of a secret.
+// secretsOf returns the secrets of an upstream: values of headers and variables, of
+// arguments with the name of a secret, and the path of a URL with references.
 func secretsOf(u *host.Upstream) (secrets []string) {
 	for _, values := range u.Header {
 		secrets = append(secrets, values...)
@@ -88,7 +88,7 @@ func secretsOf(u *host.Upstream) (secrets []string) {
 	}
 	t, ok := u.Target.(*mcpclient.CommandTarget)
 	if !ok {
-		return secrets
+		return append(secrets, u.PrivatePath()...)
 	}
 	for _, value := range t.Env {
 		secrets = append(secrets, value)

@@ -185,6 +185,7 @@ func (u *upstream) connect(ctx context.Context, o *mcpclient.Options) (*mcpclien
 	if err == nil {
 		o.HTTP.Header, o.HTTP.Auth = admitted.Header, u.authorizer(admitted)
 		c, err = mcpclient.Connect(ctx, u.captureStderr(admitted.Target), o)
+		err = hidePrivatePath(err, admitted)
 	}
 	switch {
 	case err == nil:
