@@ -53,6 +53,7 @@ var interpreters = map[string]interpreter{
 	"groovy":     {code: []string{"-e"}},
 	"scala":      {code: []string{"-e"}, commands: []string{"run"}},
 	"kotlin":     {code: []string{"-e"}},
+	"fastmcp":    {suffixes: []string{".py"}, commands: []string{"run", "dev", "inspect"}},
 	"nu":         {code: []string{"-c", "--commands"}},
 	"escript":    {},
 	"octave":     {code: []string{"--eval"}},

@@ -78,13 +78,17 @@ func TestFilesThatUvReadsNeedApproval(t *testing.T) {
 		{[]string{"uvx", "-c", "plain", "server@1.0.0"}, "plain"},
 		{[]string{"uvx", "-bplain", "server@1.0.0"}, "plain"},
 		{[]string{"uv", "tool", "run", "--build-constraint", "plain", "server@1.0.0"}, "plain"},
+		{[]string{"uvx", "--with", "mcp,./wheels/server-1.0.0-py3-none-any.whl", "server@1.0.0"}, "wheels/server-1.0.0-py3-none-any.whl"},
+		{[]string{"uvx", "-w./pkg", "server@1.0.0"}, "pkg/setup.py"},
+		{[]string{"uv", "run", "--with", "mcp", "--", "fastmcp", "run", "plain"}, "plain"},
+		{[]string{"uvx", "--from", "fastmcp@2", "fastmcp", "run"}, "fastmcp.json"},
 		{[]string{"uvx", "--override=plain", "server@1.0.0"}, "plain"},
 		{[]string{"uvx", "--find-links", "wheels", "server==1.0.0"}, "wheels/server-1.0.0-py3-none-any.whl"},
 		{[]string{"uvx", "-f./wheels", "server==1.0.0"}, "wheels/server-2.0.0.tar.gz"},
 	} {
 		m := newMachine(t)
 		m.write("usr/bin/uv", "\x7fELF uv")
-		for _, file := range []string{"server.py", "pkg/server.py", "pkg/__main__.py", "plain", "wheels/server-1.0.0-py3-none-any.whl"} {
+		for _, file := range []string{"server.py", "pkg/server.py", "pkg/__main__.py", "pkg/setup.py", "plain", "wheels/server-1.0.0-py3-none-any.whl"} {
 			m.write("proj/"+file, "x")
 		}
 		u := m.server("proj", "x", test.words[0], test.words[1:]...)
@@ -101,13 +105,14 @@ func TestFlagsOfTheProgramThatUvRunsAreItsOwn(t *testing.T) {
 	for _, words := range [][]string{{"uv", "run", "server.py", "-c", "data"}, {"uvx", "server@1.0.0", "-b", "data"}} {
 		m := newMachine(t)
 		m.write("usr/bin/uv", "\x7fELF uv")
-		for _, file := range []string{"server.py", "data", "data.lock"} {
+		for _, file := range []string{"server.py", "data", "data.lock", "setup.cfg"} {
 			m.write("proj/"+file, "1")
 		}
 		u := m.server("proj", "x", words[0], words[1:]...)
 		m.approve(u)
 		m.write("proj/data", "2")
 		m.write("proj/data.lock", "2")
+		m.write("proj/setup.cfg", "2")
 		m.mustNotAsk(u)
 	}
 }

@@ -19,6 +19,7 @@ func TestFilesThatCodeNamesInOtherWaysNeedApproval(t *testing.T) {
 		{words: []string{"sh", "-c", ". ./plain; exec python3 server.py"}, changed: "plain"},
 		{words: []string{"sh", "-c", "exec python3 \"$PWD/plain\""}, changed: "plain"},
 		{words: []string{"sh", "-c", `exec python3 pl""ain`}, changed: "plain"},
+		{words: []string{"npx", "-y", "--call=node plain"}, changed: "plain"},
 		{words: []string{"socat", "-", "EXEC:python3 plain"}, changed: "plain"},
 		{words: []string{"uvx", "uvicorn@0.30", "server:app"}, changed: "server.py"},
 		{words: []string{"uvicorn", "pkg.server:app"}, changed: "pkg/server.py"},

@@ -9,7 +9,8 @@ import (
 // startupFiles are the files that interpreters load from the working directory by themselves.
 var startupFiles = map[string][]string{
 	"rscript": {".Rprofile", ".Renviron"}, "r": {".Rprofile", ".Renviron"}, "octave": {".octaverc"}, "erl": {".erlang"}, "escript": {".erlang"}, "iex": {".iex.exs"},
-	"bb": {"bb.edn", "deps.edn"}, "clojure": {"deps.edn"}, "clj": {"deps.edn"}, "julia": {"Project.toml", "JuliaProject.toml", "Manifest.toml", "LocalPreferences.toml"},
+	"fastmcp": {"fastmcp.json", ".env"},
+	"bb":      {"bb.edn", "deps.edn"}, "clojure": {"deps.edn"}, "clj": {"deps.edn"}, "julia": {"Project.toml", "JuliaProject.toml", "Manifest.toml", "LocalPreferences.toml"},
 	"gdb": {".gdbinit"}, "ghci": {".ghci"}, "irb": {".irbrc"}, "ocaml": {".ocamlinit"},
 }
 

@@ -1,6 +1,10 @@
 package approval
 
-import "strings"
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // plainPrograms start another program, and read no files of the working directory by themselves.
 var plainPrograms = func() map[string]bool {
@@ -18,7 +22,8 @@ func (c *codeFinder) ownFiles(name, download string) {
 	_, isInterpreter := interpreterNamed(name)
 	isProse := c.texts > 0 && isKnown(name)
 	isInterpreter = isInterpreter && name != "nodemon" && name != "electron"
-	if download != "" || isInterpreter || isProse || plainPrograms[name] {
+	isScript := slices.Contains(codeSuffixes, filepath.Ext(name)) // of which its modules are named
+	if download != "" || isInterpreter || isScript || isProse || plainPrograms[name] {
 		return
 	}
 	c.note("what %s reads in its working directory by itself", name)

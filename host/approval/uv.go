@@ -9,6 +9,22 @@ import (
 // packageDirectoryFlags are flags of uv and uvx whose value may be a directory with packages.
 var packageDirectoryFlags = []string{"--find-links", "-f", "--index", "--default-index", "--index-url", "-i", "--extra-index-url"}
 
+// addedPathFlags are flags of uv and uvx whose value may be the path of a package.
+var addedPathFlags = []string{"--with", "-w", "--with-editable"}
+
+// packageAt adds a package of Python that is named by its path.
+func (c *codeFinder) packageAt(path string) {
+	if path == "" || filepath.Base(path) == path && path != "." {
+		return // the name of a package
+	}
+	for _, at := range c.places(path) {
+		c.addRegular(at)
+		if c.isDir(at) {
+			c.pythonPackage(at)
+		}
+	}
+}
+
 // archiveSuffixes are those of packages of Python.
 var archiveSuffixes = []string{".whl", ".zip", ".gz", ".bz2", ".xz", ".zst"}
 
@@ -32,6 +48,9 @@ func (c *codeFinder) uvFiles(name string, args []string) {
 			for _, at := range c.places(file) {
 				c.addRegular(at)
 			}
+		}
+		for _, pkg := range strings.Split(shortValue(arg, own, i, addedPathFlags), ",") {
+			c.packageAt(strings.TrimPrefix(pkg, "file://"))
 		}
 		value := strings.TrimPrefix(shortValue(arg, own, i, packageDirectoryFlags), "file://")
 		for _, at := range c.places(value) {
