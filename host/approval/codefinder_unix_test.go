@@ -109,6 +109,7 @@ func TestNothingOnAnotherMachineIsLookedAtForAProject(t *testing.T) {
 	m.link("proj/.npmrc", m.path("net/x.js"))
 	m.write("proj/bin/start", "#!"+m.path("net/bin/node")+"\n")
 	m.write("proj/package.json", `{"main": "link/index.js"}`)
+	m.write("proj/compose.yaml", "services: {server: {build: {context: "+net+", dockerfile: ../x}}}")
 	for _, words := range [][]string{
 		{m.path("net/bin/node")},
 		{"./link/bin/node"},
@@ -122,6 +123,8 @@ func TestNothingOnAnotherMachineIsLookedAtForAProject(t *testing.T) {
 		{"env", "-C", net, "node"},
 		{"sh", "-c", "cd " + net + " && ./x.js"},
 		{"./bin/start"},
+		{"node", "link/../x.js"},
+		{"docker", "compose", "-f", "compose.yaml", "up"},
 		{"npx", "-y", "@example/files@1.0.0"},
 		{"node", "-e", "1", "file://" + m.path("net/x.js")},
 	} {

@@ -27,6 +27,9 @@ func (c *codeFinder) readings(path, base string) []string {
 	if runtime.GOOS == "windows" || !hasParent(path) {
 		return all
 	}
+	if !c.mayLookAt(base) {
+		return all
+	}
 	for _, at := range []string{absolute(path, followed(base)), c.afterLinks(path, base)} {
 		if !slices.Contains(all, at) {
 			all = append(all, at)
