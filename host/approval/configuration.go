@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,15 +31,19 @@ func (c *codeFinder) configurations(name string) {
 
 // namingFiles are configuration files that name code which is loaded, such as the release of
 // Yarn, modules that bun loads first, the shell of npm, or what a recipe runs.
-var namingFiles = []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml", ".envrc"}
+var namingFiles = []string{".npmrc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml", "bunfig.toml", ".bunfig.toml", ".envrc"}
 
 // namedBy adds the code that a configuration names.
 func (c *codeFinder) namedBy(file string) {
-	words := strings.FieldsFunc(string(c.settingsText(file)), func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) })
-	for _, word := range words {
+	text := unescaped(string(c.settingsText(file)))
+	isBun := strings.HasSuffix(file, "bunfig.toml")
+	if isBun {
+		c.noteBunPackages(file, text)
+	}
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return isShellSeparator(r) || strings.ContainsRune("[]{}:", r) }) {
 		for _, at := range c.readings(word, filepath.Dir(file)) {
-			if main := c.loadedModule(file, at); main != "" {
-				at = main
+			if isBun && strings.Contains(text, "preload") {
+				at = cmp.Or(c.loadedModule(file, at), at)
 			}
 			if !c.files.has(at) && c.isRegular(at) && (isCode(at) || slices.Contains(loadingFiles, filepath.Base(file))) {
 				c.add(RoleScript, at)
@@ -47,13 +52,23 @@ func (c *codeFinder) namedBy(file string) {
 	}
 }
 
-// loadingFiles are configuration files that name code whatever the names of the files are.
-var loadingFiles = []string{".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml"}
+// noteBunPackages names what the settings of bun may have it load from other places.
+func (c *codeFinder) noteBunPackages(file, text string) {
+	for _, word := range []string{"preload", "cache", "Dir"} {
+		if strings.Contains(text, word) {
+			c.note("packages and caches that %s names", file)
+			return
+		}
+	}
+}
 
-// loadedModule returns the file that bun or Yarn loads for a path in its configuration, which may
-// lack the suffix. It is empty if there is none.
+// loadingFiles are configuration files that name code whatever the names of the files are.
+var loadingFiles = []string{".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml", "bunfig.toml", ".bunfig.toml"}
+
+// loadedModule returns the file that bun loads for a path in its configuration, which may lack the
+// suffix. It is empty if there is none.
 func (c *codeFinder) loadedModule(file, at string) string {
-	if !slices.Contains(loadingFiles, filepath.Base(file)) || at == filepath.Dir(file) {
+	if at == filepath.Dir(file) {
 		return ""
 	}
 	return c.scriptFile(interpreter{suffixes: []string{".tsx", ".jsx", ".ts", ".mts", ".cts", ".mjs", ".cjs", ".js", ".json"}}, at)

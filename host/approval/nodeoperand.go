@@ -21,7 +21,7 @@ func nodePackages(name string, args []string) (words []string) {
 			continue
 		}
 		words = append(words, arg)
-		if i > 0 && (args[i-1] == "create" || args[i-1] == "init") {
+		if i > 0 && isCreator(args[i-1]) {
 			words = append(words, creator(arg))
 		}
 	}
@@ -37,11 +37,22 @@ func packageEnd(args []string) int {
 			before = args[i-1]
 		}
 		isValue := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !slices.Contains(packageSwitches, before)
-		if !strings.HasPrefix(arg, "-") && !isValue && before != "workspace" && !slices.Contains(packageVerbs, arg) {
+		if !strings.HasPrefix(arg, "-") && !isValue && before != "workspace" && !isPackageVerb(arg) {
 			return i + 1
 		}
 	}
 	return len(args)
+}
+
+// isPackageVerb reports whether an operand may be a command before a package, of which npm accepts
+// any unambiguous beginning.
+func isPackageVerb(arg string) bool {
+	return slices.ContainsFunc(packageVerbs, func(verb string) bool { return arg == verb || len(arg) > 1 && strings.HasPrefix(verb, arg) })
+}
+
+// isCreator reports whether a command runs the package that creator returns.
+func isCreator(arg string) bool {
+	return slices.ContainsFunc([]string{"create", "init", "innit"}, func(verb string) bool { return len(arg) > 1 && strings.HasPrefix(verb, arg) })
 }
 
 // ownArguments returns the arguments among which a package manager looks for its own flags: those

@@ -72,7 +72,7 @@ func (c *codeFinder) packagesByPath(name string, args []string, depth int) {
 		}
 		places = append(places, place)
 		afterFlag := i > 0 && strings.HasPrefix(args[i-1], "-") && !slices.Contains(packageSwitches, args[i-1]) // whose value it may be
-		if !afterFlag && !slices.Contains(packageVerbs, args[i]) {
+		if !afterFlag && !isPackageVerb(args[i]) {
 			break // further operands are those of the package
 		}
 	}
@@ -94,10 +94,10 @@ func (c *codeFinder) packagesByPath(name string, args []string, depth int) {
 }
 
 // packageVerbs are operands before the one that names a package.
-var packageVerbs = []string{"exec", "x", "dlx", "run", "run-script", "rum", "urn", "tool", "create", "init", "workspace", "workspaces", "foreach", "recursive"}
+var packageVerbs = []string{"exec", "x", "dlx", "run", "run-script", "rum", "urn", "tool", "create", "init", "innit", "workspace", "workspaces", "foreach", "recursive"}
 
 // packageSwitches are common flags without a value.
-var packageSwitches = []string{"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--no-cache", "--isolated", "--bun", "-A", "-s", "--workspaces", "-ws", "--recursive", "-r", "--"}
+var packageSwitches = []string{"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--no-cache", "--isolated", "--bun", "--no", "--no-install", "--prefer-online", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--verbose", "-A", "-s", "--workspaces", "-ws", "--recursive", "-r", "--"}
 
 // hasProgramOf reports whether the package of a directory has a program of one of the names,
 // or cannot be read.

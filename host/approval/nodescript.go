@@ -125,7 +125,7 @@ func nodeNote(name string, args, operands []string, positions []int) string {
 	}
 	script := ""
 	switch verb := operands[0]; {
-	case slices.Contains([]string{"exec", "x", "dlx", "create", "init"}, verb):
+	case slices.Contains([]string{"exec", "exe", "x", "dlx", "create", "init", "innit"}, verb):
 		return packageNote(name, args, positions[1:])
 	case slices.Contains(scriptCommands, verb):
 		if len(operands) > 1 {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -133,12 +134,12 @@ func (c *codeFinder) settingAssigned(word string) {
 }
 
 // settingLine matches a line with a setting: "key = value", "key: value" or "key value", perhaps
-// with quotes.
-var settingLine = regexp.MustCompile(`^\s*["']?([A-Za-z][-A-Za-z_]*)(?:\[\])?["']?\s*[=:\s]\s*(.*)$`)
+// with quotes, or for one command of Yarn.
+var settingLine = regexp.MustCompile(`^\s*(?:--(?:[a-z]+\.)?)?["']?([A-Za-z][-A-Za-z_]*)(?:\[\])?["']?\s*[=:\s]\s*(.*)$`)
 
 // settingsOfFile returns the settings in a file.
 func (c *codeFinder) settingsOfFile(file string) (flags []string) {
-	for _, line := range strings.FieldsFunc(string(c.settingsText(file)), func(r rune) bool { return r == '\n' || r == '\r' }) {
+	for _, line := range strings.FieldsFunc(unescaped(string(c.settingsText(file))), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		found := settingLine.FindStringSubmatch(line)
 		if found == nil || !slices.Contains(nodeSettingNames, kebab(found[1])) {
 			continue
@@ -149,6 +150,16 @@ func (c *codeFinder) settingsOfFile(file string) (flags []string) {
 		}
 	}
 	return flags
+}
+
+var escapedCharacter = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})`)
+
+// unescaped returns a text with the characters of its escapes, which may hide a name in quotes.
+func unescaped(text string) string {
+	return escapedCharacter.ReplaceAllStringFunc(text, func(escape string) string {
+		code, _ := strconv.ParseUint(escape[2:], 16, 32)
+		return string(rune(code))
+	})
 }
 
 // settingsText returns the text of a file of settings. What is behind its limit is named.

@@ -20,32 +20,35 @@ func TestCodeThatSettingsOfPackageManagersNameNeedsApproval(t *testing.T) {
 		content string
 		changed string
 	}{
-		"module without suffix":      {file: ".npmrc", content: "node-options=--require ./plain\n", changed: "plain"},
-		"module with a suffix added": {file: ".npmrc", content: "; x\n node-options = \"--require ./hook\"\n", changed: "hook.js"},
-		"module of a variable":       {env: map[string]string{"NPM_CONFIG_NODE_OPTIONS": "--require=./plain"}, changed: "plain"},
-		"module of a flag":           {words: []string{"npx", "--node-options", "-r ./plain", "server@1"}, changed: "plain"},
-		"module of a shortened flag": {words: []string{"npx", "--node-o=-r ./plain", "server@1"}, changed: "plain"},
-		"settings of the user":       {file: ".npmrc", content: "userconfig=./plain\n", changed: "plain"},
-		"settings with another name": {file: ".npmrc", content: "globalconfig=hook.js\n", changed: "hook.js"},
-		"settings of a variable":     {env: map[string]string{"npm_config_userconfig": "plain"}, changed: "plain"},
-		"shell":                      {file: ".npmrc", content: "script-shell=./plain\n", changed: "plain"},
-		"program for git":            {file: ".npmrc", content: "git=./plain\n", changed: "plain"},
-		"package":                    {file: ".npmrc", content: "package[]=./pkg\n", changed: "pkg/cli"},
-		"code for a shell":           {file: ".npmrc", content: "call=node plain\n", changed: "plain"},
-		"code for a shell in a flag": {words: []string{"npx", "--call=node plain"}, changed: "plain"},
-		"code behind a flag":         {words: []string{"npx", "--call", "node plain"}, changed: "plain"},
-		"code behind a short flag":   {words: []string{"npx", "-c", "node plain"}, changed: "plain"},
-		"directory":                  {words: []string{"npm", "run", "serve"}, file: ".npmrc", content: "prefix=sub\n", changed: "sub/package.json"},
-		"variable of a command":      {words: []string{"env", "npm_config_script_shell=./plain", "npx", "server"}, changed: "plain"},
-		"variable in a shell":        {words: []string{"sh", "-c", "npm_config_script_shell=./plain npx server"}, changed: "plain"},
-		"exported variable":          {words: []string{"sh", "-c", "export npm_config_script_shell=./plain; npx server"}, changed: "plain"},
-		"reference to a variable":    {env: map[string]string{"DIR": "./sub"}, file: ".npmrc", content: "script-shell=${DIR}/plain\n", changed: "sub/plain"},
-		"settings of pnpm":           {words: []string{"pnpm", "dlx", "server"}, file: "pnpm-workspace.yaml", content: "scriptShell: './plain' # x\n", changed: "plain"},
-		"release of Yarn":            {words: []string{"yarn", "serve"}, file: ".yarnrc.yml", content: "yarnPath: ./plain\n", changed: "plain"},
-		"plugin of Yarn":             {words: []string{"yarn", "serve"}, file: ".yarnrc.yml", content: "plugins:\n  - ./plain\n", changed: "plain"},
-		"module that bun loads":      {words: []string{"bun", "x.js"}, file: "bunfig.toml", content: "preload = [\"./pre\"]\n", changed: "pre.ts"},
-		"directory that bun loads":   {words: []string{"bun", "x.js"}, file: "bunfig.toml", content: "preload = \"./lib\"\n", changed: "lib/index.js"},
-		"settings behind 64 KiB":     {file: ".npmrc", content: strings.Repeat("; x\n", 64<<8) + "script-shell=./plain\n", changed: "plain"},
+		"module without suffix":           {file: ".npmrc", content: "node-options=--require ./plain\n", changed: "plain"},
+		"module with a suffix added":      {file: ".npmrc", content: "; x\n node-options = \"--require ./hook\"\n", changed: "hook.js"},
+		"module of a variable":            {env: map[string]string{"NPM_CONFIG_NODE_OPTIONS": "--require=./plain"}, changed: "plain"},
+		"module of a flag":                {words: []string{"npx", "--node-options", "-r ./plain", "server@1"}, changed: "plain"},
+		"module of a shortened flag":      {words: []string{"npx", "--node-o=-r ./plain", "server@1"}, changed: "plain"},
+		"settings of the user":            {file: ".npmrc", content: "userconfig=./plain\n", changed: "plain"},
+		"settings with another name":      {file: ".npmrc", content: "globalconfig=hook.js\n", changed: "hook.js"},
+		"settings of a variable":          {env: map[string]string{"npm_config_userconfig": "plain"}, changed: "plain"},
+		"shell":                           {file: ".npmrc", content: "script-shell=./plain\n", changed: "plain"},
+		"program for git":                 {file: ".npmrc", content: "git=./plain\n", changed: "plain"},
+		"package":                         {file: ".npmrc", content: "package[]=./pkg\n", changed: "pkg/cli"},
+		"code for a shell":                {file: ".npmrc", content: "call=node plain\n", changed: "plain"},
+		"code for a shell in a flag":      {words: []string{"npx", "--call=node plain"}, changed: "plain"},
+		"code behind a flag":              {words: []string{"npx", "--call", "node plain"}, changed: "plain"},
+		"code behind a short flag":        {words: []string{"npx", "-c", "node plain"}, changed: "plain"},
+		"directory":                       {words: []string{"npm", "run", "serve"}, file: ".npmrc", content: "prefix=sub\n", changed: "sub/package.json"},
+		"variable of a command":           {words: []string{"env", "npm_config_script_shell=./plain", "npx", "server"}, changed: "plain"},
+		"variable in a shell":             {words: []string{"sh", "-c", "npm_config_script_shell=./plain npx server"}, changed: "plain"},
+		"exported variable":               {words: []string{"sh", "-c", "export npm_config_script_shell=./plain; npx server"}, changed: "plain"},
+		"reference to a variable":         {env: map[string]string{"DIR": "./sub"}, file: ".npmrc", content: "script-shell=${DIR}/plain\n", changed: "sub/plain"},
+		"settings of pnpm":                {words: []string{"pnpm", "dlx", "server"}, file: "pnpm-workspace.yaml", content: "scriptShell: './plain' # x\n", changed: "plain"},
+		"name that is escaped":            {file: ".npmrc", content: `"script\u002dshell"="./pl\u0061in"`, changed: "plain"},
+		"setting of pnpm on two lines":    {words: []string{"pnpm", "dlx", "server"}, file: "pnpm-workspace.yaml", content: "scriptShell:\n  ./plain\n", changed: "plain"},
+		"directory for a command of Yarn": {words: []string{"yarn", "serve"}, file: ".yarnrc", content: "--run.cwd \"sub\"\n", changed: "sub/package.json"},
+		"release of Yarn":                 {words: []string{"yarn", "serve"}, file: ".yarnrc.yml", content: "yarnPath: ./plain\n", changed: "plain"},
+		"plugin of Yarn":                  {words: []string{"yarn", "serve"}, file: ".yarnrc.yml", content: "plugins:\n  - ./plain\n", changed: "plain"},
+		"module that bun loads":           {words: []string{"bun", "x.js"}, file: "bunfig.toml", content: "preload = [\"./pre\"]\n", changed: "pre.ts"},
+		"directory that bun loads":        {words: []string{"bun", "x.js"}, file: "bunfig.toml", content: "preload = \"./lib\"\n", changed: "lib/index.js"},
+		"settings behind 64 KiB":          {file: ".npmrc", content: strings.Repeat("; x\n", 64<<8) + "script-shell=./plain\n", changed: "plain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +149,16 @@ func TestDirectoriesOfTheProjectInWhichManagersKeepPackagesAreNamed(t *testing.T
 		if strings.Contains(got, "what is in "+dir+", where bunx keeps packages because of BUN_TMPDIR") != want {
 			t.Errorf("%s: got %s, want it named: %v", dir, got, want)
 		}
+	}
+}
+
+func TestPackagesThatBunLoadsFirstAreNamed(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("usr/bin/bunx", "\x7fELF bunx")
+	m.write("proj/bunfig.toml", "preload = [\"hook\"]\n")
+	if got := fmt.Sprint(m.check(m.server("proj", "x", "bunx", "server@1.0.0")).Subject.Program.NotCovered); !strings.Contains(got, "packages and caches that "+m.path("proj/bunfig.toml")+" names") {
+		t.Errorf("got %s, want the file named", got)
 	}
 }
 

@@ -122,9 +122,6 @@ func (c *codeFinder) linkInstalled(at string, hasScopes bool) {
 	}
 	c.addInstalled(at, real)
 	for above := filepath.Dir(real); ; above = filepath.Dir(above) {
-		if filepath.Base(above) == "node_modules" {
-			c.tree.queue = append(c.tree.queue, above)
-		}
 		c.tree.queue = append(c.tree.queue, filepath.Join(above, "node_modules"))
 		if above == filepath.Dir(above) {
 			return

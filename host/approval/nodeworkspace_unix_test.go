@@ -86,6 +86,20 @@ func TestOtherWorkspacesNeedNoApproval(t *testing.T) {
 	m.mustNotAsk(u)
 }
 
+// The file that names the workspaces names settings of pnpm as well.
+func TestCodeOfWorkspacesNeedsNoApproval(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("usr/bin/pnpm", "\x7fELF pnpm")
+	m.write("proj/pnpm-workspace.yaml", "packages:\n  - web\n")
+	m.write("proj/web/package.json", `{"name": "web", "main": "main.js"}`)
+	m.write("proj/web/main.js", "1")
+	u := m.server("proj", "x", "pnpm", "dlx", "server@1.0.0")
+	m.approve(u)
+	m.write("proj/web/main.js", "2")
+	m.mustNotAsk(u)
+}
+
 func TestWorkspacesThatAreNotFoundOrTooManyAreNamed(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
