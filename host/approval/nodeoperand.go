@@ -89,6 +89,10 @@ func namesOf(words []string) (names []string) {
 		}
 	}
 	for _, word := range words {
+		if isFromElsewhere(word) { // most packages are named as their repositories
+			repository, _, _ := strings.Cut(word, "#")
+			add(strings.TrimSuffix(path.Base(strings.ReplaceAll(repository, ":", "/")), ".git"))
+		}
 		for {
 			add(word)
 			name, version := word, ""

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -69,6 +70,14 @@ func runsScript(pattern, script string) bool {
 // packageScriptCode adds what the code of a script runs in the directory of its package. The
 // programs in node_modules/.bin there and above come before the PATH.
 func (c *codeFinder) packageScriptCode(dir, code string, depth int) {
+	key := fmt.Sprintf("%s\x00%s\x00%s\x00%d", dir, code, c.path, len(c.bases))
+	if c.tree.scripts[key] || depth >= maxDepth {
+		return
+	}
+	if c.tree.scripts == nil {
+		c.tree.scripts = make(map[string]bool)
+	}
+	c.tree.scripts[key] = true
 	before := c.path
 	defer func() { c.path = before }()
 	var bins []string
@@ -87,6 +96,11 @@ func (c *codeFinder) packageScriptCode(dir, code string, depth int) {
 	c.directories([]string{code})
 	c.shellCode(c.splitCode(code), depth)
 	c.file(code)
+	for _, word := range strings.FieldsFunc(code, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;&|(),", r) }) {
+		if manager, script, ok := strings.Cut(word, ":"); ok && nodeManagers[manager] { // as for concurrently
+			c.packageScripts([]string{script}, depth+1)
+		}
+	}
 }
 
 // lifecycle adds what runs when a package is installed from its directory.

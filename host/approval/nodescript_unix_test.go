@@ -24,6 +24,7 @@ func TestCodeBehindScriptsOfPackagesNeedsApproval(t *testing.T) {
 		"script of a script":                             {scripts: `{"serve": "npm run inner", "inner": "node plain"}`, changed: "plain"},
 		"scripts that name each other":                   {scripts: `{"serve": "node --run inner", "inner": "node --run serve && node plain"}`, changed: "plain"},
 		"scripts of a pattern":                           {scripts: `{"serve": "run-s build:*", "build:x": "node plain"}`, changed: "plain"},
+		"script that concurrently starts":                {scripts: `{"serve": "concurrently 'npm:in*' 'npm:serve'", "inner": "node plain"}`, changed: "plain"},
 		"start without a script":                         {words: []string{"npm", "start"}, scripts: `{}`, changed: "server.js"},
 		"short command":                                  {words: []string{"npm", "t"}, scripts: `{"test": "node plain"}`, changed: "plain"},
 		"beginning of a command":                         {words: []string{"npm", "tes"}, scripts: `{"pretest": "node plain"}`, changed: "plain"},

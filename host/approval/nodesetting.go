@@ -20,11 +20,12 @@ var nodeSettingNames = []string{
 // settingFiles are the files that have them, one a line.
 var settingFiles = []string{".npmrc", "rc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml"}
 
-// shortSettings are the flags of one letter for some of them.
-var (
-	shortSettings    = map[string]string{"C": "dir", "F": "filter", "r": "recursive"}
-	shortNpmSettings = map[string]string{"p": "package", "c": "call", "w": "workspace", "ws": "workspaces", "C": "prefix"}
-)
+// shortSettings are the flags of one letter of a manager for some of them.
+var shortSettings = map[string]map[string]string{
+	"npm": shortNpmSettings, "npx": shortNpmSettings, "pnpm": {"C": "dir", "F": "filter", "r": "recursive"}, "bun": {"F": "filter"},
+}
+
+var shortNpmSettings = map[string]string{"p": "package", "c": "call", "w": "workspace", "ws": "workspaces", "C": "prefix"}
 
 // maxSettings is the size of a file of settings in bytes up to which it is searched for code
 // that it names.
@@ -69,10 +70,6 @@ func (c *codeFinder) settings(name string, args []string) (all []string) {
 // settingsOfFlags returns the settings among arguments, for whose flags npm accepts any
 // unambiguous beginning.
 func (c *codeFinder) settingsOfFlags(manager string, args []string) (flags []string) {
-	short := shortSettings
-	if manager == "npm" || manager == "npx" {
-		short = shortNpmSettings
-	}
 	for i, arg := range ownArguments(manager, args) {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if arg == name || name == "" {
@@ -81,8 +78,8 @@ func (c *codeFinder) settingsOfFlags(manager string, args []string) (flags []str
 		if !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
 			value = args[i+1]
 		}
-		if !strings.HasPrefix(arg, "--") && short[name] != "" {
-			name = short[name]
+		if long := shortSettings[manager][name]; long != "" && !strings.HasPrefix(arg, "--") {
+			name = long
 		}
 		for _, known := range nodeSettingNames {
 			if known == name || len(name) > 2 && strings.HasPrefix(known, name) && !slices.Contains(nodeSettingNames, name) {

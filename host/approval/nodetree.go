@@ -21,7 +21,8 @@ type nodeTree struct {
 	queue    []string        // directories node_modules that are to be listed
 	// workspaces are the directories of workspaces by that of their project.
 	workspaces map[string][]string
-	assigned   []string // variables with settings that a command sets
+	assigned   []string        // variables with settings that a command sets
+	scripts    map[string]bool // code of scripts that was regarded, with where
 }
 
 // installedPackage is a package below node_modules, or a workspace.

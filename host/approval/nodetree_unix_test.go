@@ -53,6 +53,7 @@ func TestPackageInADirectoryWithAnotherNameNeedsApproval(t *testing.T) {
 		"program with a scope":                      {words: []string{"npx", "-y", "@s/server"}, files: map[string]string{"node_modules/.bin/@s/server": "evil"}, want: "/proj/node_modules/.bin/@s/server runs"},
 		"package of a flag":                         {words: []string{"npx", "-y", "-p", "server@1.0.0", "start"}, files: map[string]string{"node_modules/zzz/package.json": manifest}, want: "/proj/node_modules/zzz/package.json runs"},
 		"shortened command":                         {words: []string{"npm", "exe", "server@1.0.0"}, files: map[string]string{"node_modules/zzz/package.json": manifest}, want: "/proj/node_modules/zzz/package.json runs"},
+		"name of a repository":                      {words: []string{"npx", "git+https://example.com/server.git#v1"}, files: map[string]string{"node_modules/zzz/package.json": manifest}, want: "/proj/node_modules/zzz/package.json runs"},
 		"package that npm init runs":                {words: []string{"npm", "init", "server@1"}, files: map[string]string{"node_modules/create-server/package.json": "{}"}, want: "create-server/package.json runs"},
 		"program of the project with a longer name": {files: map[string]string{"package.json": `{"bin": {"a/server": "own"}}`, "own": "evil"}, want: "/proj/own runs, which did not"},
 		"program in a list":                         {files: map[string]string{"package.json": `{"bin": ["a/server"]}`, "a/server": "evil"}, want: "/proj/a/server runs, which did not"},

@@ -84,6 +84,11 @@ func TestOtherWorkspacesNeedNoApproval(t *testing.T) {
 	m.write("proj/p/other/package.json", `{"name": "other", "version": "1.0.0"}`)
 	m.write("proj/p/new/package.json", `{"name": "new"}`)
 	m.mustNotAsk(u)
+	m.write("usr/bin/bun", "\x7fELF bun")
+	bun := m.server("proj", "x", "bun", "-r", "./hook.js", "server.js") // which is no flag for all workspaces
+	m.approve(bun)
+	m.write("proj/p/other/package.json", `{"name": "other", "version": "2.0.0"}`)
+	m.mustNotAsk(bun)
 }
 
 // The file that names the workspaces names settings of pnpm as well.
