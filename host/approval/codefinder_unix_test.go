@@ -4,6 +4,7 @@ package approval_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,6 +137,14 @@ func TestNothingOnAnotherMachineIsLookedAtForAProject(t *testing.T) {
 		if _, err := m.a.Check(t.Context(), u); err != nil {
 			t.Errorf("%q in the user's own file: %v", words, err)
 		}
+	}
+	for link, target := range map[string]string{"node_modules": "net", "node_modules/x": "net", "node_modules/x/package.json": "net/x.js", "node_modules/@x": "net", "node_modules/x/node_modules": "net"} {
+		m.link("modules/"+link, m.path(target))
+		u := m.server("modules", "x", "npx", "-y", "@example/files@1.0.0")
+		if p, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), "leads to another machine") {
+			t.Errorf("%s: got %+v, %v, want it refused", link, p, err)
+		}
+		m.must(os.RemoveAll(m.path("modules/node_modules")))
 	}
 	for name, value := range map[string]string{"PATH": m.path("net/bin") + ":" + m.path("usr/bin"), "NODE_OPTIONS": "-r " + m.path("net/x.js"), "X": m.path("net/x.js")} {
 		u := m.server("proj", "x", "node", "-v")

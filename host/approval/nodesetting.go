@@ -215,7 +215,7 @@ var cacheVariables = []string{"BUN_INSTALL", "BUN_INSTALL_CACHE_DIR", "BUN_TMPDI
 func (c *codeFinder) ownCacheVariables(name string) {
 	for _, variable := range cacheVariables {
 		dir := c.env[variable]
-		if dir != "" && (!filepath.IsAbs(dir) || c.project != "" && isBelow(followed(dir), followed(c.project))) {
+		if dir != "" && c.mayLookAt(absolute(dir, c.dir)) && (!filepath.IsAbs(dir) || c.project != "" && isBelow(followed(dir), followed(c.project))) {
 			c.note("what is in %s, where %s keeps packages because of %s", dir, name, variable)
 		}
 	}
@@ -253,8 +253,11 @@ func (c *codeFinder) ownDirectories(settings []string, flag string) (dirs []stri
 		}
 		for _, base := range c.bases {
 			at := absolute(dir, base)
+			if slices.Contains(dirs, at) || !c.isDir(at) {
+				continue
+			}
 			isOwn := !filepath.IsAbs(dir) || c.project != "" && (isBelow(at, c.project) || isBelow(followed(at), followed(c.project)))
-			if isOwn && !slices.Contains(dirs, at) && c.isDir(at) {
+			if isOwn {
 				dirs = append(dirs, at)
 			}
 		}

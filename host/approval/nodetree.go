@@ -63,7 +63,7 @@ func (c *codeFinder) installed(modules string) []installedPackage {
 	for len(t.queue) > 0 && c.err == nil {
 		next := t.queue[0]
 		t.queue = t.queue[1:]
-		if info, err := os.Lstat(next); err != nil {
+		if info, err := os.Lstat(next); err != nil || !c.mayLookAt(next) {
 			continue
 		} else if info.Mode()&os.ModeSymlink != 0 || next == modules {
 			next = followed(next)
@@ -81,9 +81,6 @@ func (c *codeFinder) installed(modules string) []installedPackage {
 
 // listInstalled adds the packages of a directory. In node_modules are directories of scopes, too.
 func (c *codeFinder) listInstalled(dir string, hasScopes bool) {
-	if c.checkLocal(dir) != nil { // what refers to it is refused when it is looked at
-		return
-	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
@@ -133,7 +130,7 @@ func (c *codeFinder) linkInstalled(at string, hasScopes bool) {
 // addInstalled adds a package once, and lists its own packages later.
 func (c *codeFinder) addInstalled(dir, real string) {
 	key := real + "/" // as a package
-	if c.tree.seen[key] || !c.mayLookAt(dir) {
+	if c.tree.seen[key] || !c.mayLookAt(filepath.Join(dir, "package.json")) {
 		return
 	}
 	c.tree.seen[key] = true
