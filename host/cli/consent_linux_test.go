@@ -297,7 +297,7 @@ func TestHostWhoseEntryIsRemovedIsFoundAgain(t *testing.T) {
 	}
 	h.screen.await(t, `another program has removed the entry by which commands find this host`)
 	within(t, "the host has an entry again", func() bool {
-		found, err := os.ReadDir(entries)
+		found, err := filepath.Glob(filepath.Join(entries, "[^.]*")) // a file with "." in front is being written
 		return err == nil && len(found) > 0
 	})
 	path := filepath.Join(t.TempDir(), "mcp.json")

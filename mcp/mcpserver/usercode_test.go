@@ -512,13 +512,16 @@ func (u userCode) run(t *testing.T, r mcp.Revision, hook func(*mcpserver.Server)
 		co.HTTP.Client.Transport = fromTheStart{co.HTTP.Client.Transport}
 	}
 	first, err := mcpclient.Connect(t.Context(), target, co)
+	if err == nil {
+		defer first.Close()
+	}
 	if srvEnded(srv) {
+		time.Sleep(5 * time.Second) // until the Shutdown of the hook has come to its end
 		return book.String()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer first.Close()
 	other := *co
 	second, err := mcpclient.Connect(t.Context(), target, &other)
 	if srvEnded(srv) {
