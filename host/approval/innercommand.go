@@ -131,8 +131,8 @@ func (c *codeFinder) commandsInText(commands [][]string, depth int) {
 	}
 }
 
-// guess is innerCommand for words that may mean something else, so that nothing is said about
-// what is not there.
+// guess is innerCommand for words that may not be a command. What such a command would need and
+// is not there is not noted.
 func (c *codeFinder) guess(words []string, depth int) {
 	c.guesses++
 	c.innerCommand(words, depth)

@@ -208,7 +208,7 @@ type lockedPackage struct {
 	Bin  jsontext.Value `json:"bin"`
 }
 
-// nameOfPlace returns the name of a package that is said by its directory only.
+// nameOfPlace returns the name that a directory in node_modules gives its package.
 func nameOfPlace(place string) string {
 	if scope := path.Base(path.Dir(place)); strings.HasPrefix(scope, "@") {
 		return scope + "/" + path.Base(place)

@@ -16,8 +16,8 @@ var plainPrograms = func() map[string]bool {
 	return all
 }()
 
-// ownFiles says that a program may read files of which the host does not know: all do that are
-// no interpreters, and of which nothing else is said.
+// ownFiles notes that a program may read files that the host does not know. This holds for every
+// program that is no interpreter and has no other note.
 func (c *codeFinder) ownFiles(name, download string) {
 	_, isInterpreter := interpreterNamed(name)
 	isProse := c.texts > 0 && isKnown(name)

@@ -15,8 +15,8 @@ func auditPath(state string) string { return filepath.Join(state, "audit.jsonl")
 // auditPurpose is the purpose of the key of the audit log.
 const auditPurpose = "audit"
 
-// auditCounts is where the numbers of lines are kept: among what the user has decided, of which
-// nobody else can make a part. They are of this machine, as the log is.
+// auditCounts returns the store for the numbers of lines: the sealed state of this machine, where
+// only the holder of the user's key can write an entry.
 func (m *Main) auditCounts(state string) mcp.Store { return m.localState(state) }
 
 // openAudit opens the audit log, with the user's settings and what the managed policy requires.

@@ -248,8 +248,8 @@ func (p *Policy) Audit(own host.AuditSettings) host.AuditSettings {
 	return own
 }
 
-// CheckFlags returns an error if the policy forbids a flag that is none of those known: what the
-// administrator means by it would be allowed. No server may run then.
+// CheckFlags returns an error if the policy forbids a flag that is not in the list of known flags,
+// such as one that is misspelt, which would forbid nothing. No server may run then.
 func (p *Policy) CheckFlags(known []string) error {
 	if p == nil {
 		return nil
