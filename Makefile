@@ -15,7 +15,6 @@
 #	make vulnerabilities                  govulncheck
 #	make foreign                          the newest foreign SDKs (needs Node)
 #	make peers                            all other implementations (needs Node)
-#	make renames                          go fix moves a program to the new names of the API
 #	make conformance [REPEAT=1]           the official conformance suite (needs npm)
 #	make fuzz [FUZZTIME=10s FUZZLONG=60s] run each fuzz target
 #	make hostile                          malformed messages over every transport
@@ -40,7 +39,7 @@ SOAKTIME ?= 3m
 KILLTIME ?= 25s
 REPEAT ?= 1
 
-suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities renames mutants foreign peers load fuzz hostile replicas soak
+suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities mutants foreign peers load fuzz hostile replicas soak
 
 .PHONY: run build $(suites) slowest nightly fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
 .DEFAULT_GOAL := build
@@ -95,9 +94,8 @@ test: bin/tools/gofumpt
 lint tools platforms: bin/tools/staticcheck
 lint: bin/tools/typecheck
 vulnerabilities: bin/tools/govulncheck
-renames: bin/tools/inline
 
-programs := $(addprefix bin/tools/,checks typecheck gotestsum gofumpt staticcheck govulncheck inline benchstat)
+programs := $(addprefix bin/tools/,checks typecheck gotestsum gofumpt staticcheck govulncheck benchstat)
 .PHONY: $(programs)
 bin/tools/checks:      tool := ./checks
 bin/tools/typecheck:   tool := ./typecheck
@@ -105,7 +103,6 @@ bin/tools/gotestsum:   tool := gotest.tools/gotestsum
 bin/tools/gofumpt:     tool := mvdan.cc/gofumpt
 bin/tools/staticcheck: tool := honnef.co/go/tools/cmd/staticcheck
 bin/tools/govulncheck: tool := golang.org/x/vuln/cmd/govulncheck
-bin/tools/inline:      tool := golang.org/x/tools/go/analysis/passes/inline/cmd/inline
 bin/tools/benchstat:   tool := golang.org/x/perf/cmd/benchstat
 $(programs): go
 	@echo "==> build $(@F)"

@@ -106,9 +106,6 @@ func records(t *testing.T) map[string]string {
 	}
 	texts := make(map[string]string)
 	for _, file := range files {
-		if file == "renames.txt" {
-			continue
-		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -75,8 +75,7 @@ func TestDeprecatedFeaturesSaySo(t *testing.T) {
 		}
 	}
 	for name, doc := range docs {
-		renamed := strings.Contains(doc, "Deprecated: use [") // a forwarder, which api/renames.txt lists
-		if strings.Contains(doc, "Deprecated: ") && !want[name] && !renamed {
+		if strings.Contains(doc, "Deprecated: ") && !want[name] {
 			t.Errorf("%s is deprecated, want it in the list of this test", name)
 		}
 	}

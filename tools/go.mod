@@ -5,7 +5,6 @@ go 1.27.0
 tool (
 	github.com/fondaco/fondaco/tools/checks
 	golang.org/x/perf/cmd/benchstat
-	golang.org/x/tools/go/analysis/passes/inline/cmd/inline
 	golang.org/x/vuln/cmd/govulncheck
 	gotest.tools/gotestsum
 	honnef.co/go/tools/cmd/staticcheck

@@ -52,8 +52,6 @@ func steps(suite string, d durations) []step {
 		return platformSteps()
 	case "vulnerabilities":
 		return []step{vulnerabilityStep()}
-	case "renames":
-		return []step{renamesStep()}
 	case "mutants":
 		return mutantSteps()
 	case "foreign":
@@ -71,7 +69,7 @@ func steps(suite string, d durations) []step {
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String()), modelStep()}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, renames, mutants, foreign, peers, load, fuzz, hostile, replicas or soak", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, mutants, foreign, peers, load, fuzz, hostile, replicas or soak", suite))
 }
 
 // testSteps are what a contributor runs before each change. CONTRIBUTING.md says how long they
@@ -318,14 +316,6 @@ func adapterSteps() []step {
 		)
 	}
 	return list
-}
-
-// renamesStep runs go fix on programs that use the old names of api/renames.txt.
-func renamesStep() step {
-	return step{
-		name: "go fix replaces renamed names", outcome: testJSON,
-		command: words("go test -json -tags renames -run ^(TestGoFix|TestInline) -count 1 ./api"),
-	}
 }
 
 // loadStep runs the tests that measure time: one package at a time, never from the cache.
