@@ -57,7 +57,7 @@ func steps(suite string, d durations) []step {
 	case "foreign":
 		return foreignSteps()
 	case "peers":
-		return append([]step{benchPeerStep(), mountedStep(), comparedStep(), peerStep(), npmStep(), acmeStep(), deployStep()}, adapterSteps()...)
+		return append([]step{benchPeerStep(), mountedStep(), peerStep(), npmStep(), acmeStep(), deployStep()}, adapterSteps()...)
 	case "load":
 		return []step{loadStep()}
 	case "fuzz":
@@ -298,12 +298,6 @@ func benchPeerStep() step {
 // of its own.
 func mountedStep() step {
 	return step{name: "the example with a router", command: words("go -C examples/mounted test -json ./..."), outcome: testJSON}
-}
-
-// comparedStep uses the programs that are written with this SDK and with others, and compares their
-// lengths. They are a module of their own.
-func comparedStep() step {
-	return step{name: "programs of several SDKs", command: words("go -C examples/compared test -json ./..."), outcome: testJSON}
 }
 
 // adapterSteps test the adapters for servers of other SDKs, which are modules of their own.
