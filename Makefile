@@ -27,7 +27,7 @@
 #	make bench-gate [ALLOCATIONS=1]       fail if calls became slower | compare allocations only
 #	make bench-baseline                   write what bench-gate compares with
 #	make nats-server                      build the NATS server that tests start
-#	make fmt | make api | make coverage   format | rewrite the API record | docs/spec-coverage.md
+#	make fmt | make api | make coverage   format | rewrite the API record | write bin/spec-coverage.md
 
 export GOTOOLCHAIN := auto
 export GOFLAGS     := -trimpath -buildvcs=false

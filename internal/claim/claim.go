@@ -1,8 +1,7 @@
 // Package claim holds the requirements of the protocol, numbered and in our own words,
 // and lets tests declare which of them they show.
 //
-// internal/claim/coverage collects the claims of a whole test run in
-// docs/spec-coverage.md.
+// internal/claim/coverage collects the claims of a whole test run.
 package claim
 
 import (

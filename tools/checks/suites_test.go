@@ -13,7 +13,7 @@ import (
 // Each suite is in .ci/run or in .ci/nightly, except those that another one contains.
 func TestEverySuiteRunsInCIOrNightly(t *testing.T) {
 	elsewhere := map[string]string{
-		"coverage": "test compares what it writes",
+		"coverage": "test makes the same check",
 		"fuzz":     "fuzz-smoke is its short form",
 		"load":     "it measures time and runs if it is named",
 	}

@@ -9,33 +9,19 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-var introduction = `# Specification coverage
+var introduction = `# Requirements and their tests
 
-Made by ` + "`make coverage`" + ` from what the tests of ` + "`go test ./...`" + ` claim while they run, and compared by
-` + "`make test`" + `: do not edit. The list of requirements is
-[requirements.tsv](../internal/claim/requirements.tsv). A test that fails or is skipped claims nothing.
-Tests against other implementations and the official suite are not counted here.
-
-*Not applicable* requirements concern something that Fondaco is not or does not have. *Open* ones wait for a
-topic of the [roadmap](../ROADMAP.md). Only a SHOULD or a MAY can be *not followed*. If the level has a NOT, the
-title names what must not happen. Revisions are counted from 1 (` + mcp.V20241105.String() + `) to 5 (` + mcp.V20260728.String() + `);
-X is an extension.
-
-Programs may deviate from one MUST, because real servers do: a program that lists the tools, prompts or resources of
-a server of revisions 1 to 4 gets those that the server does not declare, too (R-046b), see
-[Compatibility](compatibility.md). The library itself uses declared capabilities only. Replicas that share Keys alone deviate
-from another one: the id of a session that has ended is refused by the process in which it has ended (R-119), but not by the
-other replicas until it expires; with a Store and a Bus, all refuse it. See [Load balancing](load-balancing.md).
+Made by ` + "`make coverage`" + ` from what the tests of ` + "`go test ./...`" + ` claim while they run. If the level has a NOT, the title names
+what must not happen. Revisions are counted from 1 (` + mcp.V20241105.String() + `) to 5 (` + mcp.V20260728.String() + `); X is an extension.
 `
 
-// render returns the page.
+// render returns the page of all requirements.
 func render(requirements []claim.Requirement, seeds []claim.Seed, c claims) string {
 	p := &page{claims: c, byID: make(map[string]claim.Requirement)}
 	for _, r := range requirements {
 		p.byID[r.ID] = r
 	}
 	p.WriteString(introduction)
-	p.counts(requirements)
 	p.WriteString("\n## The documents that Fondaco began with\n")
 	for _, s := range seeds {
 		p.seed(s)
@@ -82,7 +68,7 @@ func (p *page) owner(r claim.Requirement) string {
 	return text.String()
 }
 
-// roles are the roles in the page's table of counts.
+// roles are the rows of the totals.
 var roles = []struct{ letter, name string }{
 	{"S", "server"},
 	{"C", "client"},
@@ -92,18 +78,21 @@ var roles = []struct{ letter, name string }{
 	{"I", "identity provider"},
 }
 
-// levels are the columns of the counts.
+// levels are the columns of the totals.
 var levels = []string{"MUST", "SHOULD", "MAY"}
 
-func (p *page) counts(requirements []claim.Requirement) {
-	p.WriteString("\n| shown, of those that are applicable | " + strings.Join(levels, " | ") + " |\n|---|---|---|---|\n")
+// totals returns the table of docs/spec-coverage.md: how many requirements are shown.
+func totals(requirements []claim.Requirement) string {
+	var text strings.Builder
+	text.WriteString("| shown, of those that are applicable | " + strings.Join(levels, " | ") + " |\n|---|---|---|---|\n")
 	for _, role := range roles {
-		p.WriteString("| " + role.name)
+		text.WriteString("| " + role.name)
 		for _, level := range levels {
-			p.WriteString(" | " + count(requirements, role.letter, level))
+			text.WriteString(" | " + count(requirements, role.letter, level))
 		}
-		p.WriteString(" |\n")
+		text.WriteString(" |\n")
 	}
+	return text.String()
 }
 
 // count returns how many requirements of a role and a level are shown.
