@@ -29,9 +29,10 @@ var iconSize = regexp.MustCompile(`^([1-9][0-9]{0,4}x[1-9][0-9]{0,4}|any)$`)
 // JPEG, WebP or SVG by its type and by its first bytes, of at most
 // MaxIconBytes. The other members must be valid.
 //
-// Check alone does not make an icon safe. Code that fetches it must also use
-// CheckOrigin, send no credentials, follow no redirect to another origin, and
-// check the response; code that draws an SVG must not run its scripts.
+// Check alone does not make an icon safe. Code that fetches it must also accept
+// only the origin of the server and trusted ones, send no credentials, follow no
+// redirect to another origin, and check the response; code that draws an SVG must
+// not run its scripts.
 //
 // Spec: 2026-07-28 basic#icons
 func (i Icon) Check() error {
@@ -50,32 +51,6 @@ func (i Icon) Check() error {
 		return fmt.Errorf("icon: theme %.64q: want light or dark", i.Theme)
 	}
 	return nil
-}
-
-// CheckOrigin is Check for an icon of the server at the given URL: an image
-// that is not in a data URL must come from the server's own origin, or from a
-// trusted one such as https://cdn.example.com. The URL is nil for a server
-// without one, such as a command.
-//
-// Spec: 2026-07-28 basic#icons
-func (i Icon) CheckOrigin(server *url.URL, trusted ...string) error {
-	if err := i.Check(); err != nil {
-		return err
-	}
-	u, err := url.Parse(i.Src)
-	if err != nil || isData(i.Src) {
-		return err
-	}
-	origins := trusted
-	if server != nil {
-		origins = append(slices.Clip(trusted), server.String())
-	}
-	for _, origin := range origins {
-		if o, err := url.Parse(origin); err == nil && sameOrigin(u, o) {
-			return nil
-		}
-	}
-	return fmt.Errorf("icon: host %.256q: want that of the server, or a trusted one", u.Host)
 }
 
 func (i Icon) checkSource() error {
@@ -134,18 +109,4 @@ func mediaType(s string) string {
 		return "image/jpeg"
 	}
 	return s
-}
-
-// sameOrigin compares scheme, host and port.
-//
-// Spec: RFC 6454 4
-func sameOrigin(a, b *url.URL) bool {
-	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
-
-func port(u *url.URL) string {
-	if u.Port() == "" && strings.EqualFold(u.Scheme, "https") {
-		return "443"
-	}
-	return u.Port()
 }

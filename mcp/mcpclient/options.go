@@ -130,9 +130,6 @@ type Options struct {
 	// Cache says where results are cached, and whether stale ones are used.
 	Cache CacheOptions
 
-	// Icons say which images Client.Icon accepts.
-	Icons IconOptions
-
 	// Pins are the definitions that the user has approved.
 	Pins PinOptions
 
@@ -276,7 +273,6 @@ func (o *Options) copied() *Options {
 	c.Pins.Tools = maps.Clone(c.Pins.Tools)
 	c.Cache.Key = slices.Clone(c.Cache.Key)
 	c.Revisions, c.HTTP.Header = slices.Clone(c.Revisions), c.HTTP.Header.Clone()
-	c.Icons.Origins, c.Icons.Prefixes = slices.Clone(c.Icons.Origins), slices.Clone(c.Icons.Prefixes)
 	c.Extensions = slices.Clone(c.Extensions)
 	for i := range c.Extensions {
 		e := &c.Extensions[i]
