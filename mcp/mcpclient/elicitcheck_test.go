@@ -297,32 +297,6 @@ func TestRootsAreFilteredByConsentAndExistence(t *testing.T) {
 	})
 }
 
-func TestPickModelPrefersHintsToPriorities(t *testing.T) {
-	t.Parallel()
-	claim.Shows(t, "R-324a", "R-324b")
-	models := []mcpclient.Model{
-		{Name: "acme-large", Intelligence: 1, Cheapness: 0.1},
-		{Name: "acme-small", Intelligence: 0.2, Cheapness: 1, Speed: 1},
-		{Name: "other-Small", Speed: 0.9, Cheapness: 0.9},
-	}
-	for want, p := range map[string]*mcp.ModelPreferences{
-		"acme-large":  nil,
-		"acme-small":  {CostPriority: new(1.0)},
-		"other-Small": {Hints: []mcp.ModelHint{{Name: "nosuch"}, {Name: "OTHER"}}, IntelligencePriority: new(1.0)},
-	} {
-		if got, ok := mcpclient.PickModel(models, p); !ok || got.Name != want {
-			t.Errorf("got %+v, want %s", got, want)
-		}
-	}
-	small := &mcp.ModelPreferences{Hints: []mcp.ModelHint{{Name: "small"}}, SpeedPriority: new(1.0)}
-	if got, _ := mcpclient.PickModel(models, small); got.Name != "acme-small" {
-		t.Errorf("got %+v, want the faster of those that the hint names", got)
-	}
-	if _, ok := mcpclient.PickModel(nil, small); ok {
-		t.Error("got a model of none")
-	}
-}
-
 func TestManualInputRounds(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-298a")

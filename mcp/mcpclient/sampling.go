@@ -8,6 +8,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
+// ErrRejected is the error to return from Options.Sample and its hooks in Options.Ask if
+// the user rejects the request of the server.
+//
+// Spec: 2025-11-25 client/sampling#error-handling
+var ErrRejected error = mcp.Errorf(mcp.CodeRejected, "User rejected sampling request")
+
 // sample checks a sampling request of the server and calls its handler.
 //
 // Spec: 2026-07-28 client/sampling
