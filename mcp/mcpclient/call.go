@@ -64,7 +64,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 //	                 └─ connectionFor         reconnects if the connection was lost, compares pins
 //	                 └─ connection.call       a fresh result from the cache, or
 //	                     └─ dialect.Request   envelope, _meta, headers of the revision
-//	                     └─ Link.Call         stdio line, HTTP POST, memory
+//	                     └─ Link.Call         stdio line, HTTP POST, memory; messages of the call, then the response
 //	                     └─ dialect.Result    error, result, or input required:
 //	                         └─ answerInput   runs the handlers; the request is sent again
 //	                         └─ elicitAndWait (2025-11-25) URL elicitations; likewise

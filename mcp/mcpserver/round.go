@@ -39,7 +39,8 @@ func (r *Request) Round() int {
 //
 //	beginRun                 opens requestState: memory, and the answers to open questions
 //	 └─ middleware → runHandler → handler → Ask, Once, Park
-//	     └─ suspend          the run has asked: parks values, seals the memory, replies input_required
+//	     └─ suspend          the run has asked: parks values, replies input_required
+//	         └─ sealState    encrypts the memory: bound to server, principal, method, name and arguments
 //	 └─ endRun               an open question overrides what the handlers return
 func (r *Request) beginRun() error {
 	m := replay.Memory{StartedAt: time.Now()}
