@@ -57,12 +57,12 @@ var floors = []placement{
 	{floor: 0, path: "mcp/internal/seal"},
 	{floor: 0, path: "mcp/internal/spawn"},
 	{floor: 0, path: "mcp/internal/sse", beside: []string{"mcp/internal/oversize"}},
-	{floor: 0, path: "mcp/internal/surfacediff", only: none},
+	{floor: 0, path: "mcp/mcptest/internal/surfacediff", only: none},
 	{floor: 0, path: "mcp/internal/textcache"},
 	{floor: 0, path: "mcp/internal/uritemplate"},
 	{floor: 0, path: "mcp/internal/usercode"},
 	// The vocabulary.
-	{floor: 1, path: "mcp", only: []string{"mcp/internal/surfacediff"}},
+	{floor: 1, path: "mcp", only: none},
 	{floor: 1, path: "mcp/schema", only: []string{"mcp/internal/jsonschema"}},
 	// Limits, which do not know messages; requests in flight and proofs of possession, which
 	// do not know MCP; revisions, which do not know transports.

@@ -9,8 +9,8 @@ import (
 // Surface is what a server shows of itself before anything is called: the texts and
 // schemas that a model and a user see. mcpclient.Client.Surface reads that of a server.
 //
-// Compare tells what a change of the server means for its clients, and Fingerprint
-// identifies the whole. The order of the features does not count.
+// Fingerprint identifies the whole; the order of the features does not count.
+// mcptest.CompareSurfaces tells what a change of the server means for its clients.
 type Surface struct {
 	Instructions string             `json:"instructions,omitzero"`
 	Tools        []Tool             `json:"tools,omitzero"`

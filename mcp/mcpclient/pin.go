@@ -193,8 +193,8 @@ func (c *Client) surfaceFingerprint(ctx context.Context) (mcp.Fingerprint, error
 }
 
 // Surface lists everything that the server shows: instructions, tools, prompts, resources and
-// resource templates. Its fingerprint is for PinOptions.Server, and mcp.Surface.Compare shows
-// what has changed. Tools that Client.Tools leaves out are not in it.
+// resource templates. Its fingerprint is for PinOptions.Server, and mcptest.CompareSurfaces
+// shows what has changed. Tools that Client.Tools leaves out are not in it.
 func (c *Client) Surface(ctx context.Context, opts ...CallOption) (*mcp.Surface, error) {
 	s := &mcp.Surface{Instructions: c.Instructions()}
 	var errs [4]error

@@ -27,7 +27,7 @@ func init() {
 // CheckSurface compares what the server of a client shows with a golden file: the names,
 // texts, schemas and annotations of its tools, prompts, resources and templates. Each
 // difference fails the test, with the verdict breaking or compatible, see
-// mcp.Surface.Compare. So no text that a model reads and no schema changes by accident.
+// CompareSurfaces. So no text that a model reads and no schema changes by accident.
 //
 // When a change is intended, write the file again by
 //
@@ -58,7 +58,7 @@ func CheckSurface(tb testing.TB, c *mcpclient.Client, file string) {
 	if err != nil {
 		tb.Fatalf("check the surface: file %s: %v", file, err)
 	}
-	changes, err := want.Compare(*s)
+	changes, err := CompareSurfaces(want, *s)
 	if err != nil {
 		tb.Fatalf("check the surface: %v", err)
 	}

@@ -1,4 +1,4 @@
-package mcp_test
+package mcptest_test
 
 import (
 	"encoding/json/jsontext"
@@ -7,7 +7,12 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
+
+func tool(schema string) mcp.Tool {
+	return mcp.Tool{Name: "add", Description: "Adds", InputSchema: jsontext.Value(schema)}
+}
 
 func TestASchemaThatChangesIsJudgedByItsDirection(t *testing.T) {
 	t.Parallel()
@@ -57,7 +62,7 @@ func TestASchemaThatChangesIsJudgedByItsDirection(t *testing.T) {
 
 func compare(t *testing.T, a, b mcp.Surface) []string {
 	t.Helper()
-	changes, err := a.Compare(b)
+	changes, err := mcptest.CompareSurfaces(a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +133,7 @@ func TestAChangeOfAFeatureIsJudged(t *testing.T) {
 			t.Errorf("%s:\ngot  %q\nwant %q", name, got, tc.want)
 		}
 	}
-	if _, err := plain.Compare(mcp.Surface{Tools: []mcp.Tool{tool(`{`)}}); err == nil || !strings.HasPrefix(err.Error(), `compare tool "add": `) {
+	if _, err := mcptest.CompareSurfaces(plain, mcp.Surface{Tools: []mcp.Tool{tool(`{`)}}); err == nil || !strings.HasPrefix(err.Error(), `compare tool "add": `) {
 		t.Errorf("an invalid schema: got %v, want an error that names the tool", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fondaco/fondaco/mcp/internal/surfacediff"
+	"github.com/fondaco/fondaco/mcp/mcptest/internal/surfacediff"
 )
 
 // tool is a definition, as JSON.
@@ -14,10 +14,7 @@ type tool struct{ name, text string }
 
 func nameOf(t tool) string { return t.name }
 
-func canonical(v any) (jsontext.Value, error) {
-	text := jsontext.Value(v.(tool).text)
-	return text, text.Canonicalize()
-}
+func (t tool) MarshalJSON() ([]byte, error) { return []byte(t.text), nil }
 
 func TestChangesAreFoundByNameAndJudged(t *testing.T) {
 	t.Parallel()
@@ -31,10 +28,10 @@ func TestChangesAreFoundByNameAndJudged(t *testing.T) {
 		{"new", `{}`},
 		{"same", `{"b":2,"a":1}`},
 	}
-	d := surfacediff.New(canonical)
+	var d surfacediff.Diff
 	d.Text("instructions", "same", "same")
 	d.Text("instructions", "old", "new")
-	surfacediff.Features(d, "tool", older, newer, nameOf)
+	surfacediff.Features(&d, "tool", older, newer, nameOf)
 	want := []surfacediff.Change{
 		{"instructions", "", "changed", false},
 		{`tool "add"`, "/inputSchema/required", `added "b"`, true},
@@ -49,8 +46,8 @@ func TestChangesAreFoundByNameAndJudged(t *testing.T) {
 
 func TestDefinitionThatCannotBeEncodedIsAnError(t *testing.T) {
 	t.Parallel()
-	d := surfacediff.New(canonical)
-	surfacediff.Features(d, "tool", []tool{{"add", `{`}}, []tool{{"add", `{}`}}, nameOf)
+	var d surfacediff.Diff
+	surfacediff.Features(&d, "tool", []tool{{"add", `{`}}, []tool{{"add", `{}`}}, nameOf)
 	if _, err := d.Changes(); !errors.As(err, new(*jsontext.SyntacticError)) {
 		t.Errorf("got %v, want the error of the encoding", err)
 	}

@@ -1,10 +1,11 @@
-package mcp
+package mcptest
 
 import (
 	"encoding/json/jsontext"
 	"fmt"
 
-	"github.com/fondaco/fondaco/mcp/internal/surfacediff"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcptest/internal/surfacediff"
 )
 
 // SurfaceChange is one difference between two surfaces of a server.
@@ -33,23 +34,23 @@ func (c SurfaceChange) String() string {
 	return fmt.Sprintf("%s: %s: %s: %s", verdict, c.Subject, c.Member, c.Text)
 }
 
-// Compare returns what changed from s to newer: of each feature by name or URI, in their
-// order. It returns nil if and only if both have the same fingerprint. It fails if a raw
-// member is not valid JSON.
+// CompareSurfaces returns what changed from an older surface to a newer one: of each feature
+// by name or URI, in their order. It returns nil if and only if both have the same
+// fingerprint. It fails if a raw member is not valid JSON.
 //
 // Breaking are: a feature, property or argument that is removed; arguments that were valid
 // and no longer are; results that were not possible and now are; a hint of the annotations
 // that promises less, such as a tool that is no longer read-only; another MIME type; and a
-// change of a schema that Compare cannot judge, such as that of a $ref. Texts, icons and
+// change of a schema that cannot be judged, such as that of a $ref. Texts, icons and
 // metadata are compatible.
-func (s Surface) Compare(newer Surface) ([]SurfaceChange, error) {
-	d := surfacediff.New(canonicalJSON)
-	d.Text("instructions", s.Instructions, newer.Instructions)
-	older, newer := s.Sorted(), newer.Sorted()
-	surfacediff.Features(d, "tool", older.Tools, newer.Tools, func(t Tool) string { return t.Name })
-	surfacediff.Features(d, "prompt", older.Prompts, newer.Prompts, func(p Prompt) string { return p.Name })
-	surfacediff.Features(d, "resource", older.Resources, newer.Resources, func(r Resource) string { return r.URI })
-	surfacediff.Features(d, "resource template", older.Templates, newer.Templates, func(t ResourceTemplate) string { return t.URITemplate })
+func CompareSurfaces(older, newer mcp.Surface) ([]SurfaceChange, error) {
+	var d surfacediff.Diff
+	d.Text("instructions", older.Instructions, newer.Instructions)
+	older, newer = older.Sorted(), newer.Sorted()
+	surfacediff.Features(&d, "tool", older.Tools, newer.Tools, func(t mcp.Tool) string { return t.Name })
+	surfacediff.Features(&d, "prompt", older.Prompts, newer.Prompts, func(p mcp.Prompt) string { return p.Name })
+	surfacediff.Features(&d, "resource", older.Resources, newer.Resources, func(r mcp.Resource) string { return r.URI })
+	surfacediff.Features(&d, "resource template", older.Templates, newer.Templates, func(t mcp.ResourceTemplate) string { return t.URITemplate })
 	found, err := d.Changes()
 	var changes []SurfaceChange
 	for _, c := range found {

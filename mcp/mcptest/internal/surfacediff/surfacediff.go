@@ -21,16 +21,12 @@ type Change struct {
 	Breaking bool             // a client that works with the old version can fail with the new one
 }
 
-// Diff collects changes.
+// Diff collects changes. The zero value has none.
 type Diff struct {
-	canonical func(any) (jsontext.Value, error)
-	subject   string
-	changes   []Change
-	err       error // the first
+	subject string
+	changes []Change
+	err     error // the first
 }
-
-// New returns a Diff without changes. The function encodes definitions in canonical form.
-func New(canonical func(any) (jsontext.Value, error)) *Diff { return &Diff{canonical: canonical} }
 
 // Changes returns the changes in the order in which they were found, and the first error of
 // encoding a definition.
@@ -88,8 +84,8 @@ func mergedKeys[V any](a, b map[string]V) map[string]V {
 
 // compareDefinitions compares two definitions member by member.
 func (d *Diff) compareDefinitions(before, after any) {
-	was, err1 := d.objectOf(before)
-	is, err2 := d.objectOf(after)
+	was, err1 := objectOf(before)
+	is, err2 := objectOf(after)
 	for _, err := range []error{err1, err2} {
 		if err != nil && d.err == nil {
 			d.err = fmt.Errorf("compare %s: %w", d.subject, err)
@@ -125,12 +121,18 @@ func (d *Diff) compareDefinitions(before, after any) {
 }
 
 // objectOf returns the members of a definition in canonical form.
-func (d *Diff) objectOf(definition any) (map[string]jsontext.Value, error) {
-	text, err := d.canonical(definition)
+//
+// Spec: RFC 8785, except that integers keep all digits, as in mcp.Fingerprint.
+func objectOf(definition any) (map[string]jsontext.Value, error) {
+	text, err := json.Marshal(definition)
 	if err != nil {
 		return nil, err
 	}
-	return parseObject(text), nil
+	value := jsontext.Value(text)
+	if err := value.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
+		return nil, err
+	}
+	return parseObject(value), nil
 }
 
 // compareOutputSchemas compares schemas of results, which need not exist.
