@@ -39,6 +39,20 @@ var clientRows = []clientRow{
 		}},
 	},
 	{
+		name: "stateless-keys-in-a-session",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","_meta":{"io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/protocolVersion":"2025-06-18"}}}`, want: `{"id":1,"result":{"content":[{"text":"text: "}]}}`},
+			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientInfo":7,"io.modelcontextprotocol/protocolVersion":[]}}}`, want: `{"id":2,"result":{}}`},
+			{send: `{"jsonrpc":"2.0","id":3,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":"none"}}}`, want: `{"id":3,"result":{}}`},
+		},
+	},
+	{
+		name: "stateless-version-in-a-session", over: overHTTP,
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, want: `{"id":1,"result":{"content":[{"text":"text: "}]}}`},
+		},
+	},
+	{
 		name: "initialize-twice", over: overStdio,
 		steps: []step{
 			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}wait"}}`},

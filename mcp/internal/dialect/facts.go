@@ -283,6 +283,11 @@ func Newest(era Era) *Facts {
 	panic("dialect: no revision of the era")
 }
 
+// isNameIn reports whether name is that of a revision of the era.
+func isNameIn(era Era, name string) bool {
+	return slices.ContainsFunc(facts, func(f *Facts) bool { return f.Era == era && f.Revision.String() == name })
+}
+
 // Number returns the number of code in this revision. Codes that the revision
 // does not have get the number of an internal error.
 func (f *Facts) Number(code mcp.Code) int64 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json/jsontext"
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,9 +30,17 @@ type ParamHeaders interface {
 // namesStateless reports whether the version header names a revision of the
 // stateless era. A nil Headers names none.
 func (h *Headers) namesStateless() bool {
-	return h != nil && len(h.Version) == 1 && slices.ContainsFunc(facts, func(f *Facts) bool {
-		return f.Era == StatelessEra && f.Revision.String() == h.Version[0]
-	})
+	return h != nil && len(h.Version) == 1 && isNameIn(StatelessEra, h.Version[0])
+}
+
+// namesSessionOf reports whether the version header and the metadata name the same revision with
+// sessions.
+func (h *Headers) namesSessionOf(meta jsontext.Value) bool {
+	if h == nil || len(h.Version) != 1 || !isNameIn(SessionEra, h.Version[0]) {
+		return false
+	}
+	version := rawjson.Member(meta, keyVersion)
+	return version.Kind() == '"' && string(rawjson.Unquote(version)) == h.Version[0]
 }
 
 // checkRequired compares the required headers of a stateless request with its

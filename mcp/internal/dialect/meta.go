@@ -67,6 +67,11 @@ func marksStateless(meta jsontext.Value) bool {
 	return false
 }
 
+// namesStateless reports whether a value of metadata is the name of a stateless revision.
+func namesStateless(version jsontext.Value) bool {
+	return version.Kind() == '"' && isNameIn(StatelessEra, string(rawjson.Unquote(version)))
+}
+
 // Trace returns the trace context, not validated.
 func (m *RequestMeta) Trace() mcp.Trace {
 	return mcp.Trace{Parent: m.TraceParent, State: m.TraceState, Baggage: m.Baggage}
@@ -99,8 +104,8 @@ func isProtocols(key []byte) bool {
 
 // readRequestMeta decodes params._meta. Malformed metadata is an invalid-params
 // error; absent metadata is the zero RequestMeta. The protocol's own keys are absent if
-// they are null.
-func readRequestMeta(params jsontext.Value) (RequestMeta, *mcp.Error) {
+// they are null. Those of the stateless era are not decoded in a session, where they mean nothing.
+func readRequestMeta(params jsontext.Value, era Era) (RequestMeta, *mcp.Error) {
 	meta := RequestMeta{raw: rawjson.Member(params, "_meta")}
 	if len(meta.raw) > 0 && meta.raw.Kind() != '{' && meta.raw.Kind() != 'n' {
 		return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: unexpected %s", kindName(byte(meta.raw.Kind())))
@@ -109,7 +114,7 @@ func readRequestMeta(params jsontext.Value) (RequestMeta, *mcp.Error) {
 		if value.Kind() == 'n' {
 			continue
 		}
-		if err := meta.read(key, value); err != nil {
+		if err := meta.read(key, value, era); err != nil {
 			return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: /%s%s", escapePointer(string(key)), reasonBelow(err))
 		}
 	}
@@ -117,10 +122,26 @@ func readRequestMeta(params jsontext.Value) (RequestMeta, *mcp.Error) {
 }
 
 // read decodes one member.
-func (m *RequestMeta) read(key []byte, value jsontext.Value) (err error) {
+func (m *RequestMeta) read(key []byte, value jsontext.Value, era Era) error {
 	switch string(key) {
 	case keyProgress:
-		err = json.Unmarshal(value, &m.Progress)
+		return json.Unmarshal(value, &m.Progress)
+	case mcp.MetaTraceparent:
+		return json.Unmarshal(value, &m.TraceParent)
+	case mcp.MetaTracestate:
+		return json.Unmarshal(value, &m.TraceState)
+	case mcp.MetaBaggage:
+		return json.Unmarshal(value, &m.Baggage)
+	}
+	if era == StatelessEra {
+		return m.readStateless(key, value)
+	}
+	return nil
+}
+
+// readStateless decodes a member that only the stateless era defines.
+func (m *RequestMeta) readStateless(key []byte, value jsontext.Value) (err error) {
+	switch string(key) {
 	case keyVersion:
 		m.Version, err = versions.Get(value)
 	case keyCapabilities:
@@ -129,12 +150,6 @@ func (m *RequestMeta) read(key []byte, value jsontext.Value) (err error) {
 		m.ClientInfo, err = implementations.Get(value)
 	case keyLogLevel:
 		m.LogLevel, err = levels.Get(value)
-	case mcp.MetaTraceparent:
-		err = json.Unmarshal(value, &m.TraceParent)
-	case mcp.MetaTracestate:
-		err = json.Unmarshal(value, &m.TraceState)
-	case mcp.MetaBaggage:
-		err = json.Unmarshal(value, &m.Baggage)
 	}
 	return err
 }

@@ -278,3 +278,56 @@ func TestRequestWithoutAnIDIsNotANotification(t *testing.T) {
 		}
 	}
 }
+
+// A failure here means that a client which sends keys of the stateless era to every server loses its
+// sessions, or that such a key changes what a session has agreed on.
+func TestSessionDecidesTheEra(t *testing.T) {
+	t.Parallel()
+	const stray = `"_meta":{"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/logLevel":"loud"}`
+	const older = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}`
+	version := func(names ...string) *dialect.Headers {
+		return &dialect.Headers{Version: names, Method: []string{"tools/list"}}
+	}
+	for _, test := range []struct {
+		name      string
+		meta      string
+		headers   *dialect.Headers
+		session   bool
+		stateless bool
+		code      mcp.Code
+	}{
+		{"stray keys on a connection", stray, nil, true, false, ""},
+		{"stray keys over HTTP", stray, version("2025-11-25"), true, false, ""},
+		{"another revision with sessions on a connection", older, nil, true, false, ""},
+		{"the stateless revision on a connection", modernMeta, nil, true, true, ""},
+		{"the stateless revision in the metadata over HTTP", modernMeta, version("2025-11-25"), true, false, ""},
+		{"the stateless revision without a header", modernMeta, version(), true, false, ""},
+		{"the stateless revision in the header", modernMeta, version("2026-07-28"), true, true, ""},
+		{"stray keys without a session", stray, nil, false, true, mcp.CodeInvalidParams},
+		{"header and metadata differ without a session", modernMeta, version("2025-11-25"), false, true, mcp.CodeHeaderMismatch},
+		{"header and metadata name the same revision with sessions", older, version("2025-11-25"), false, false, mcp.CodeInvalidRequest},
+		{"a revision with sessions in the metadata alone", older, nil, false, true, mcp.CodeUnsupportedVersion},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer()
+			in := dialect.TransportInfo{Headers: test.headers}
+			if test.headers != nil {
+				in.Binding = dialect.Streamable
+			}
+			if test.session {
+				in.Session = &dialect.Session{Facts: dialect.Of(mcp.V20251125), Client: &mcp.Implementation{Name: "c"}, Capabilities: new(mcp.ClientCapabilities)}
+			}
+			call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+test.meta+`}}`), in)
+			if got := mcp.CodeOf(err); got != test.code {
+				t.Fatalf("got %q (%v), want %q", got, err, test.code)
+			}
+			if got := call.Facts.Era == dialect.StatelessEra; got != test.stateless {
+				t.Errorf("stateless: got %v, want %v", got, test.stateless)
+			}
+			if test.session && !test.stateless && call.Capabilities != in.Session.Capabilities {
+				t.Error("the capabilities are not those of the session")
+			}
+		})
+	}
+}

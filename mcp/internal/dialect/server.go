@@ -118,24 +118,26 @@ func (s *Server) NumberHeaders() bool {
 // it returns an *mcp.Error or a *Refusal, and still a Call, which encodes the
 // error for the caller.
 //
-// The era does not depend on the method: a request with metadata of the
-// stateless era, or with a version header that names it, belongs to the
-// stateless era; every other one belongs to the session.
+// Modern says which era the message belongs to.
 func (s *Server) Open(m jsonrpc.Message, in TransportInfo) (*Call, error) {
-	meta, err := readRequestMeta(m.Params)
+	era := SessionEra
+	if s.Modern(m, in.Headers, in.Session != nil) {
+		era = StatelessEra
+	}
+	meta, err := readRequestMeta(m.Params, era)
 	switch {
 	case err != nil:
-		return s.openUnreadable(m, in, err)
-	case s.Modern(m, in.Headers):
+		return s.openUnreadable(m, in, era, err)
+	case era == StatelessEra:
 		return s.openStateless(m, meta, in)
 	}
 	return s.openSession(m, meta, in)
 }
 
 // openUnreadable refuses a message whose metadata cannot be decoded.
-func (s *Server) openUnreadable(m jsonrpc.Message, in TransportInfo, err *mcp.Error) (*Call, error) {
+func (s *Server) openUnreadable(m jsonrpc.Message, in TransportInfo, era Era, err *mcp.Error) (*Call, error) {
 	c := &Call{ID: m.ID, Method: m.Method, Capabilities: &noCapabilities, Session: in.Session, server: s}
-	if s.Modern(m, in.Headers) {
+	if era == StatelessEra {
 		c.Facts, c.Session = Newest(StatelessEra), nil
 		return c, &Refusal{Err: err, Status: statusBadRequest}
 	}
@@ -143,9 +145,21 @@ func (s *Server) openUnreadable(m jsonrpc.Message, in TransportInfo, err *mcp.Er
 	return c, err
 }
 
-// Modern reports whether Open treats m as a message of the stateless era.
-func (s *Server) Modern(m jsonrpc.Message, h *Headers) bool {
-	return h.namesStateless() || marksStateless(rawjson.Member(m.Params, "_meta"))
+// Modern reports whether Open treats m as a message of the stateless era. The method does not
+// matter. Without a session, a version header or metadata of the stateless era decide, unless header
+// and metadata name the same revision with sessions. In a session, the keys of the stateless era have
+// no meaning and belong to clients that send them to all servers; only a message that names a
+// stateless revision as its own is of that era: over HTTP in the version header, over a connection
+// in its metadata.
+func (s *Server) Modern(m jsonrpc.Message, h *Headers, inSession bool) bool {
+	meta := rawjson.Member(m.Params, "_meta")
+	switch {
+	case h.namesStateless():
+		return true
+	case !inSession:
+		return marksStateless(meta) && !h.namesSessionOf(meta)
+	}
+	return h == nil && namesStateless(rawjson.Member(meta, keyVersion))
 }
 
 func (s *Server) factsOf(session *Session) *Facts {

@@ -230,8 +230,8 @@ func (h *Handler) newInbound(r *http.Request) *exchange.Inbound {
 	return &in.Inbound
 }
 
-// dispatch handles one message in its era. It determines the era before it looks for a
-// session, so that the session header of a request of the stateless era has no effect.
+// dispatch handles one message in its era. The session header of a message whose version header names
+// a stateless revision has no effect.
 //
 // Spec: 2026-07-28 basic/versioning#serving-both-eras
 func (h *Handler) dispatch(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
@@ -241,12 +241,13 @@ func (h *Handler) dispatch(w http.ResponseWriter, r *http.Request, in *exchange.
 			return refused
 		}
 	}
+	inSession := len(r.Header[httpheader.SessionID]) > 0
 	switch {
-	case !h.stateful || h.core.Dialect().Modern(m, in.Headers):
+	case !h.stateful || h.core.Dialect().Modern(m, in.Headers, inSession):
 		return h.stateless(w, r, in)
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
 		return h.initialize(w, r, in)
-	case len(r.Header[httpheader.SessionID]) == 0:
+	case !inSession:
 		return h.sessionless(w, r, in)
 	}
 	return h.serveInSession(w, r, in)
