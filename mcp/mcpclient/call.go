@@ -188,7 +188,7 @@ func (c *Client) mayRetry(w *call, err error, retries int) bool {
 		return false
 	case e.Code == mcp.CodeUnsupportedVersion && k.stateless():
 		return c.renegotiate(k)
-	case k.dialect().MissesHeader(e) && w.Method == mcp.MethodToolsCall && k.mirrors():
+	case e.Code == mcp.CodeHeaderMismatch && w.Method == mcp.MethodToolsCall && k.mirrors():
 		return c.relist(w.ctx, w.Request)
 	}
 	return false

@@ -387,16 +387,6 @@ func (f *Facts) Error(e *jsonrpc.Error) *mcp.Error {
 	return &mcp.Error{Code: code, Number: e.Code, Message: e.Message, Data: e.Data, Remote: true}
 }
 
-// numberDraftMismatch is the error number of servers of the draft if headers are missing or differ
-// from the body. No published revision defines it.
-const numberDraftMismatch = -32001
-
-// MissesHeader reports whether a server refused a request because of its headers. The client should
-// then read again which headers the server requires.
-func (c *Client) MissesHeader(e *mcp.Error) bool {
-	return e.Code == mcp.CodeHeaderMismatch || c.Facts.Draft && e.Number == numberDraftMismatch
-}
-
 // IsModernError reports whether a response is certainly from a server of the
 // stateless era: it has an error number and the data that only this era
 // defines.

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -140,12 +141,18 @@ var (
 // facts is the table of all revisions that can be supported, oldest first.
 var facts = slices.Insert(published, len(published)-1, draftOf(published[len(published)-2]))
 
+// numberDraftMismatch is the number of an error of the draft if headers are missing or differ from the
+// body. No published revision defines it.
+const numberDraftMismatch = -32001
+
 // draftOf returns the facts of the draft of April 2026: the last revision with
 // sessions, with the headers of the stateless revision.
 func draftOf(sessions *Facts) *Facts {
 	f := *sessions
 	f.Revision, f.Draft = mcp.DraftV1, true
 	f.StandardHeaders, f.NumberHeaders = true, true
+	f.Numbers = maps.Clone(f.Numbers)
+	f.Numbers[mcp.CodeHeaderMismatch] = numberDraftMismatch
 	return &f
 }
 

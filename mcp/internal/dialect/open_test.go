@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -329,5 +330,36 @@ func TestSessionDecidesTheEra(t *testing.T) {
 				t.Error("the capabilities are not those of the session")
 			}
 		})
+	}
+}
+
+// The draft gives another number to this error than the stateless revision.
+func TestDraftSessionsNumberAHeaderMismatchAsTheDraftDoes(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-019c")
+	s := newServer(mcp.DraftV1, mcp.V20251125)
+	in := dialect.TransportInfo{Binding: dialect.Streamable, Headers: &dialect.Headers{}}
+	opening := decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"DRAFT-2026-v1","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+	call, err := s.Open(opening, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Negotiate(call)
+	checkNumber(t, call.Reply(nil, err), -32001)
+
+	in.Headers = &dialect.Headers{Method: []string{"tools/call"}}
+	in.Session = &dialect.Session{Facts: dialect.Of(mcp.DraftV1), Client: &mcp.Implementation{Name: "c"}, Capabilities: new(mcp.ClientCapabilities)}
+	call, err = s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), in)
+	checkNumber(t, call.Reply(nil, err), -32001)
+
+	in.Headers, in.Session = modernHeaders("tools/call"), nil
+	call, err = newServer().Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modernMeta+`}}`), in)
+	checkNumber(t, call.Reply(nil, err), -32020)
+}
+
+func checkNumber(t *testing.T, reply dialect.Reply, want int) {
+	t.Helper()
+	if body := string(reply.Body); !strings.Contains(body, fmt.Sprintf(`"code":%d`, want)) || reply.Status != 400 {
+		t.Errorf("got %d %s, want 400 and the number %d", reply.Status, body, want)
 	}
 }

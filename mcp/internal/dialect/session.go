@@ -63,6 +63,7 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 		return nil, r
 	}
 	if f.StandardHeaders && c.Headers != nil { // which other offers need not have
+		c.Facts = f
 		if err := c.Headers.compare(jsonrpc.Message{Method: c.Method, Params: c.Params}, s.naming, true); err != nil {
 			return nil, err
 		}
