@@ -67,6 +67,40 @@ func TestCancelledCallEndsNoConnection(t *testing.T) {
 	}
 }
 
+// The author of a server learns why a call was cancelled, also through a host.
+func TestReasonOfACancellationIsPassedOn(t *testing.T) {
+	t.Parallel()
+	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		for _, down := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+			synctest.Test(t, func(t *testing.T) {
+				causes := make(chan error, 1)
+				f := &sessionTarget{revision: up, make: func(o *mcpserver.Options) *mcpserver.Server {
+					srv := recordingServer(o)
+					srv.Tool("hang", "Hang", func(ctx context.Context, _ struct{}) (string, error) {
+						<-ctx.Done()
+						causes <- context.Cause(ctx)
+						return "", ctx.Err()
+					})
+					return srv
+				}}
+				c := newWordClient(t, start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)}), down, "x")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				go func() {
+					time.Sleep(time.Second)
+					cancel(&mcp.CancelledError{Reason: "the user closed the window"})
+				}()
+				if _, err := c.CallTool(ctx, "d__hang", nil); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want the call cancelled", err)
+				}
+				cause := <-causes
+				if cancelled, ok := errors.AsType[*mcp.CancelledError](cause); !ok || cancelled.Reason != "the user closed the window" {
+					t.Errorf("%s behind for %s: got %v, want the reason of the client", up, down, cause)
+				}
+			})
+		}
+	}
+}
+
 // A user who cancels a call and calls again at once is asked.
 func TestServerCanAskAgainAfterACancelledCall(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
@@ -172,9 +173,14 @@ func (d *callDeadline) stop() {
 	d.cancel(nil)
 }
 
-// cancelReason returns the reason for notifications/cancelled.
+// cancelReason returns the reason for notifications/cancelled. A program that passes on the calls of
+// its own clients passes on their reason.
 func (d *callDeadline) cancelReason() string {
-	if errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) {
+	cause := context.Cause(d.ctx)
+	if cancelled, ok := errors.AsType[*mcp.CancelledError](cause); ok && cancelled.Reason != "" {
+		return cancelled.Reason
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
 		return "the timeout of the call expired"
 	}
 	return "the caller cancelled the call"

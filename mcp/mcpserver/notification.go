@@ -26,9 +26,10 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	if err != nil {
 		return err
 	}
-	if id, ok := dialect.CancelledID(in.Message); ok {
+	if id, cause, ok := dialect.Cancelled(in.Message); ok {
 		if in.Session != nil {
-			in.Session.Cancel(id)
+			c.options.logger().LogAttrs(ctx, slog.LevelDebug, "the client cancels a request", slog.String("id", string(id.Raw())), slog.String("reason", cause.Reason))
+			in.Session.Cancel(id, cause)
 		}
 		return nil
 	}

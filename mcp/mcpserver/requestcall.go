@@ -45,7 +45,7 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 	}
 	var m jsonrpc.Message
 	err = r.waitForClient(ctx, func(ctx context.Context) (err error) {
-		m, err = r.in.SendRequest(ctx, q.Encode, dialect.CancelQuestion)
+		m, err = r.in.SendRequest(ctx, q.Encode, func(id jsonrpc.ID) []byte { return dialect.CancelQuestion(id, context.Cause(ctx)) })
 		return err
 	})
 	if err != nil {

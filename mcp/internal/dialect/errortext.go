@@ -11,9 +11,12 @@ import (
 const maxQuoted = 128 // bytes of a peer's own words that an error repeats
 
 // clip shortens a peer's text for use in an error, without control characters.
-func clip(s string) string {
-	if len(s) > maxQuoted {
-		cut := maxQuoted
+func clip(s string) string { return clean(s, maxQuoted) }
+
+// clean is like clip for a text of another length.
+func clean(s string, max int) string {
+	if len(s) > max {
+		cut := max
 		for cut > 0 && !utf8.RuneStart(s[cut]) {
 			cut--
 		}

@@ -24,14 +24,24 @@ func SubscriptionOf(m jsonrpc.Message) (jsonrpc.ID, bool) {
 	return idOf(rawjson.Member(rawjson.Member(m.Params, "_meta"), keySubscription))
 }
 
-// CancelledID returns the id of the request that a notification cancels, and
-// false for every other notification.
-func CancelledID(m jsonrpc.Message) (jsonrpc.ID, bool) {
+// Cancelled returns the id of the request that a notification cancels, with the cause for its
+// context, and false for every other notification.
+func Cancelled(m jsonrpc.Message) (jsonrpc.ID, *mcp.CancelledError, bool) {
 	if m.Method != mcp.NotificationCancelled {
-		return jsonrpc.ID{}, false
+		return jsonrpc.ID{}, nil, false
 	}
-	return idOf(rawjson.Member(m.Params, "requestId"))
+	id, ok := idOf(rawjson.Member(m.Params, "requestId"))
+	if !ok {
+		return jsonrpc.ID{}, nil, false
+	}
+	cause := new(mcp.CancelledError)
+	if reason := rawjson.Member(m.Params, "reason"); reason.Kind() == '"' {
+		cause.Reason = clean(string(rawjson.Unquote(reason)), maxReason)
+	}
+	return id, cause, true
 }
+
+const maxReason = 1 << 10 // bytes of the reason of a cancellation
 
 func idOf(raw jsontext.Value) (jsonrpc.ID, bool) {
 	if raw == nil {

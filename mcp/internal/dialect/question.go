@@ -3,6 +3,7 @@ package dialect
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -131,8 +132,14 @@ func (f *Facts) canExpress(method string, params any) bool {
 	return true
 }
 
-// CancelQuestion encodes the cancellation of a request to a client.
-func CancelQuestion(id jsonrpc.ID) []byte { return encodeCancel(id, "") }
+// CancelQuestion encodes the cancellation of a request to a client. The reason is that of the
+// cancellation which was the cause, if there was one.
+func CancelQuestion(id jsonrpc.ID, cause error) []byte {
+	if cancelled, ok := errors.AsType[*mcp.CancelledError](cause); ok {
+		return encodeCancel(id, cancelled.Reason)
+	}
+	return encodeCancel(id, "")
+}
 
 // anyServerRequest holds the server's requests of every revision.
 var anyServerRequest = func() map[string]bool {

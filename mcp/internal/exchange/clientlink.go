@@ -325,8 +325,8 @@ func (l *connLink) dispatch(m jsonrpc.Message) {
 	case jsonrpc.Request:
 		l.answerRequest(m)
 	case jsonrpc.Notification:
-		if id, ok := dialect.CancelledID(m); ok {
-			l.handleCancelled(id, m)
+		if id, cause, ok := dialect.Cancelled(m); ok {
+			l.handleCancelled(id, cause, m)
 			return
 		}
 		if id, ok := dialect.BelongsTo(m); ok && l.pending.Deliver(id, m) {
@@ -344,8 +344,8 @@ func (l *connLink) dispatch(m jsonrpc.Message) {
 // sends it to end one of our subscriptions.
 //
 // Spec: 2026-07-28 basic/utilities/cancellation
-func (l *connLink) handleCancelled(id jsonrpc.ID, m jsonrpc.Message) {
-	if !l.running.Cancel(id, context.Canceled) {
+func (l *connLink) handleCancelled(id jsonrpc.ID, cause *mcp.CancelledError, m jsonrpc.Message) {
+	if !l.running.Cancel(id, cause) {
 		l.pending.Deliver(id, m)
 	}
 }

@@ -91,14 +91,11 @@ func (s *Session) Notifies() bool {
 	return !s.Elsewhere
 }
 
-// ErrCancelled is the cause with which a request is cancelled that its client has cancelled.
-var ErrCancelled = errors.New("cancelled by the client")
-
 // Cancel cancels a request that the client has cancelled. If it is not processed here, another
 // process may process it.
-func (s *Session) Cancel(id jsonrpc.ID) {
-	if !s.Running.Cancel(id, ErrCancelled) && s.Shared != nil {
-		s.Shared.Cancel(id)
+func (s *Session) Cancel(id jsonrpc.ID, cause *mcp.CancelledError) {
+	if !s.Running.Cancel(id, cause) && s.Shared != nil {
+		s.Shared.Cancel(id, cause)
 	}
 }
 

@@ -25,7 +25,7 @@ type Shared interface {
 	// called. accept is called with a response that another process has received.
 	Ask(ctx context.Context, id jsonrpc.ID, accept func(jsonrpc.Message)) (done func(), err error)
 	// Cancel cancels a request that is not processed here where it is processed.
-	Cancel(id jsonrpc.ID)
+	Cancel(id jsonrpc.ID, cause *mcp.CancelledError)
 	// End ends the session in all processes, also in those that are started later.
 	End(ctx context.Context) error
 }

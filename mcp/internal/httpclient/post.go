@@ -215,8 +215,8 @@ func (l *Link) deliver(m jsonrpc.Message, of jsonrpc.ID) {
 	case jsonrpc.Request:
 		l.answerRequest(m)
 	case jsonrpc.Notification:
-		if id, ok := dialect.CancelledID(m); ok {
-			if !l.running.Cancel(id, context.Canceled) {
+		if id, cause, ok := dialect.Cancelled(m); ok {
+			if !l.running.Cancel(id, cause) {
 				l.pending.Deliver(id, m)
 			}
 			return

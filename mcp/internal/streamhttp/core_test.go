@@ -158,8 +158,8 @@ func (c *testCore) Notification(_ context.Context, in *exchange.Inbound) error {
 	if _, err := c.dialect.Open(in.Message, in.TransportInfo()); err != nil {
 		return err
 	}
-	if id, ok := dialect.CancelledID(in.Message); ok && in.Session != nil {
-		in.Session.Running.Cancel(id, context.Canceled)
+	if id, cause, ok := dialect.Cancelled(in.Message); ok && in.Session != nil {
+		in.Session.Running.Cancel(id, cause)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -338,11 +338,11 @@ func (h *sharedSession) mayPublish() bool {
 }
 
 // Cancel implements exchange.Shared.
-func (h *sharedSession) Cancel(id jsonrpc.ID) {
+func (h *sharedSession) Cancel(id jsonrpc.ID, cause *mcp.CancelledError) {
 	if !h.mayPublish() {
 		return
 	}
-	h.publish(context.Background(), messageCancel, sessionMessage{ID: jsontext.Value(id.Raw())})
+	h.publish(context.Background(), messageCancel, sessionMessage{ID: jsontext.Value(id.Raw()), Reason: cause.Reason})
 	if h.all.streams.events != nil { // the process that has received the call may have ended
 		h.all.background(h.of, func(ctx context.Context) {
 			if err := h.all.abandon(ctx, h.of.key.callKey(id.Raw())); err != nil {

@@ -58,6 +58,7 @@ const (
 type sessionMessage struct {
 	Session string         `json:"session"`
 	ID      jsontext.Value `json:"id,omitzero"`      // of a request to cancel
+	Reason  string         `json:"reason,omitzero"`  // for which it is cancelled
 	Message jsontext.Value `json:"message,omitzero"` // to push
 	Stream  string         `json:"stream,omitzero"`  // to follow
 	Changes int64          `json:"changes,omitzero"` // sessionRecord.Changes of the process that takes over
@@ -100,7 +101,7 @@ func newSharedSessions(t *sessions) *sharedSessions {
 	a.handle(messagePush, func(s *session, _ string, m sessionMessage) any { return s.shared.receivePush(m.Message) })
 	a.handle(messageCancel, func(s *session, _ string, m sessionMessage) any {
 		if id, err := jsonrpc.ParseID(m.ID); err == nil {
-			s.Running.Cancel(id, exchange.ErrCancelled)
+			s.Running.Cancel(id, &mcp.CancelledError{Reason: m.Reason})
 		}
 		return nil
 	})
