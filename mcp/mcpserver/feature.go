@@ -15,6 +15,7 @@ type common struct {
 	limited     map[string]bool      // the completers that return some of the values
 	completeAny RawCompleter         // for arguments without a completer; may be nil
 	enums       map[string]Completer // of arguments with an enum, if there is neither
+	proxied     bool                 // see Proxied
 }
 
 // Completes implements registry.Feature.
@@ -32,6 +33,16 @@ func applyOptions[O any](opts []O, apply func(O)) error {
 		}
 	}
 	return nil
+}
+
+// checkIcons returns what is wrong with the icons of a feature. Of one that is proxied it removes those
+// that are not valid.
+func (c *common) checkIcons(icons *[]mcp.Icon) error {
+	if c.proxied {
+		*icons = validIcons(*icons)
+		return nil
+	}
+	return checkIcons(*icons)
 }
 
 func checkIcons(icons []mcp.Icon) error {

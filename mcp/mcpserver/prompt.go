@@ -106,12 +106,12 @@ func (p *prompt) apply(opts []PromptOption) error {
 		return err
 	}
 	p.def = copyPrompt(p.def)
-	if err := checkIcons(p.def.Icons); err != nil {
+	if err := p.checkIcons(&p.def.Icons); err != nil {
 		return err
 	}
 	var names []string
 	for _, a := range p.def.Arguments {
-		if slices.Contains(names, a.Name) {
+		if slices.Contains(names, a.Name) && !p.proxied {
 			return fmt.Errorf("argument %q: is defined twice", a.Name)
 		}
 		names = append(names, a.Name)
@@ -195,7 +195,7 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMessages(result); err != nil {
+	if err := p.checkMessages(result); err != nil {
 		return nil, fmt.Errorf("prompt %q: %w", params.Name, err)
 	}
 	return result, nil
@@ -213,12 +213,12 @@ func (p *prompt) checkArguments(args map[string]string) error {
 }
 
 // checkMessages returns an error for a message without a valid role or content.
-func checkMessages(result mcp.Result) error {
+func (p *prompt) checkMessages(result mcp.Result) error {
 	if err := checkNotNil(result); err != nil {
 		return err
 	}
 	r, ok := result.(*mcp.GetPromptResult)
-	if !ok {
+	if !ok || p.proxied {
 		return nil
 	}
 	for i, m := range r.Messages {

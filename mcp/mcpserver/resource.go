@@ -108,10 +108,13 @@ func (s *Server) addResource(r *resource, opts []ResourceOption, replace bool) e
 // applyToURI applies the options to a resource with a fixed URI, or returns what is wrong
 // with it.
 func (r *resource) applyToURI(opts []ResourceOption) error {
-	if u, err := url.Parse(r.def.URI); err != nil || u.Scheme == "" {
+	if err := r.apply(opts); err != nil {
+		return err
+	}
+	if u, err := url.Parse(r.def.URI); (err != nil || u.Scheme == "") && !r.proxied {
 		return errors.New("URI: want one with a scheme, such as notes://today")
 	}
-	return r.apply(opts)
+	return nil
 }
 
 func (s *Server) putResource(k registry.Kind, r *resource, replace bool) error {
@@ -128,18 +131,20 @@ func (r *resource) apply(opts []ResourceOption) error {
 		return err
 	}
 	r.def = copyResource(r.def)
-	if err := checkIcons(r.def.Icons); err != nil {
+	if err := r.checkIcons(&r.def.Icons); err != nil {
 		return err
 	}
 	switch {
-	case r.def.Name == "":
-		return errors.New("name: want one to show")
 	case r.read == nil:
 		return errors.New("the handler is nil")
-	case r.def.MIMEType != "" && !validMIME(r.def.MIMEType):
-		return fmt.Errorf("MIME type %q: want one such as text/plain, or none; the order is URI, name, MIME type, and Describe sets a description", r.def.MIMEType)
 	case r.template == nil && r.lister != nil:
 		return errors.New("option ListResources: it is for templates")
+	case r.proxied:
+		return nil
+	case r.def.Name == "":
+		return errors.New("name: want one to show")
+	case r.def.MIMEType != "" && !validMIME(r.def.MIMEType):
+		return fmt.Errorf("MIME type %q: want one such as text/plain, or none; the order is URI, name, MIME type, and Describe sets a description", r.def.MIMEType)
 	case r.template == nil && r.unchecked != nil:
 		return errors.New("option UncheckedVariables: it is for templates")
 	case r.template != nil && !r.unchecked.of(r.template.Vars()):
@@ -268,15 +273,26 @@ func (s *Server) finishRead(r *resource, result mcp.Result) (any, error) {
 	if !ok {
 		return result, nil
 	}
+	if err := r.checkContents(read); err != nil {
+		return nil, err
+	}
+	return s.withCacheHints(r, read), nil
+}
+
+// checkContents returns an error for contents that clients cannot use, unless they are proxied.
+func (r *resource) checkContents(read *mcp.ReadResourceResult) error {
+	if r.proxied {
+		return nil
+	}
 	if len(read.Contents) == 0 {
-		return nil, errors.New("the handler returned no contents; want some, or ErrNotFound")
+		return errors.New("the handler returned no contents; want some, or ErrNotFound")
 	}
 	for _, c := range read.Contents {
 		if err := checkContents(c); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s.withCacheHints(r, read), nil
+	return nil
 }
 
 func notFound(uri string) error {

@@ -84,11 +84,14 @@ func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) e
 }
 
 // applyToTemplate applies the options to a template, or returns what is wrong with it.
-func (r *resource) applyToTemplate(opts []ResourceOption) (err error) {
-	if r.template, err = uritemplate.Parse(r.def.URI); err != nil {
-		return err
+func (r *resource) applyToTemplate(opts []ResourceOption) error {
+	template, notTemplate := uritemplate.Parse(r.def.URI)
+	r.template = template
+	err := r.apply(opts)
+	if notTemplate != nil && !r.proxied {
+		return notTemplate
 	}
-	return r.apply(opts)
+	return err
 }
 
 func templateOf(def mcp.ResourceTemplate, h ResourceHandler) *resource {

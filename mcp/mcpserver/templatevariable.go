@@ -46,6 +46,9 @@ func (u *uncheckedVariables) contains(name string) bool {
 // serves reports whether a URI matches a template. The error is not nil if it does, but has a
 // value that the template refuses.
 func (r *resource) serves(uri string) (bool, error) {
+	if r.template == nil { // see Proxied
+		return false, nil
+	}
 	values, ok := r.template.Match(uri)
 	if !ok {
 		return false, nil

@@ -223,13 +223,17 @@ func (t *tool) check(numbers bool) error {
 	if t.typed && t.unchecked {
 		return errors.New("option AllowInvalidArguments: the handler has typed arguments; use AddTool, whose handler can validate them")
 	}
-	if err := checkIcons(t.def.Icons); err != nil {
+	if err := t.checkIcons(&t.def.Icons); err != nil {
 		return err
 	}
 	if len(t.def.InputSchema) == 0 {
 		t.def.InputSchema = jsontext.Value(`{"type":"object"}`)
 	}
-	if err := t.compile(); err != nil {
+	makeSchemas := t.compile
+	if t.proxied {
+		makeSchemas = t.checkSchemas
+	}
+	if err := makeSchemas(); err != nil {
 		return err
 	}
 	params, err := jsonschema.HeaderParams(t.def.InputSchema, numbers)

@@ -240,7 +240,7 @@ func (s *Server) checkResult(ctx context.Context, t *tool, r mcp.Result) error {
 		return err
 	}
 	result, ok := r.(*mcp.CallToolResult)
-	if !ok {
+	if !ok || t.proxied {
 		return nil
 	}
 	for i, c := range result.Content {
