@@ -115,6 +115,32 @@ var serverRows = []serverRow{
 		want:    "done",
 	},
 	{
+		name:    "schema-not-compilable",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object","properties":{"a":{"$ref":"#/definitions/gone"},"b":{"pattern":"(?<!x)y"},"c":{"minimum":1,"exclusiveMinimum":true}}}}]}`)},
+		want:    "done",
+	},
+	{
+		name:    "schema-without-type",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"anyOf":[{"required":["a"]},{"required":["b"]}]}}]}`)},
+		want:    "done",
+	},
+	{
+		name:    "arguments-off-the-schema",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object","required":["a"],"additionalProperties":false}}]}`)},
+		want:    "done",
+	},
+	{
+		name: "header-mark-not-valid",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"}},
+			{"name":"marked","inputSchema":{"type":"object","properties":{"x":{"type":"array","x-mcp-header":"X"}}}}]}`)},
+		want: "done",
+	},
+	{
+		name:    "content-type-odd",
+		replies: replies{"tools/call": result(`{"content":[{"type":"image","mimeType":"picture","data":"eA=="},{"type":"text","text":"done"}]}`)},
+		want:    "done",
+	},
+	{
 		name: "resource-without-name",
 		replies: replies{
 			"resources/list": result(`{"resources":[{"uri":"raw://$name/a"}]}`),

@@ -107,6 +107,9 @@ type Settings struct {
 	// Dynamic means that definitions which the upstream adds while it runs do not wait unless there
 	// are findings.
 	Dynamic bool
+	// Validate means that arguments and results of the upstream are checked against its schemas
+	// and the protocol, and that a feature with a schema that cannot be checked is left out.
+	Validate bool
 	// AuditArguments are patterns of tools, as in Rules, whose arguments are recorded in the
 	// audit log as text, without what is known to be secret. Of all other calls it has a
 	// digest of the arguments only.

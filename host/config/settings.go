@@ -14,7 +14,7 @@ import (
 const settingsMember = "fondaco"
 
 // settingNames are its members.
-var settingNames = []string{"share", "lazy", "idle", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic"}
+var settingNames = []string{"share", "lazy", "idle", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic", "validate"}
 
 // readSettings parses the host's own settings. Unknown members are errors. Rules for
 // tools replace the lists of other clients.
@@ -53,6 +53,8 @@ func (s *source) readSettings(e *entry, all value) {
 			own.Trust = s.trust(v)
 		case "dynamic":
 			own.Dynamic = s.boolean(v)
+		case "validate":
+			own.Validate = s.boolean(v)
 		default:
 			s.addError(all.named(m), "found %q, want %s%s", m.name, oneOf(settingNames), suggest(m.name, settingNames))
 		}
@@ -155,6 +157,7 @@ func writeSettings(own host.Settings) (jsontext.Value, error) {
 	o.addPermission("secrets", own.Questions.Secrets)
 	o.add("trust", own.Trust, own.Trust != "")
 	o.add("dynamic", own.Dynamic, own.Dynamic)
+	o.add("validate", own.Validate, own.Validate)
 	if len(o.members) == 0 {
 		return nil, nil
 	}

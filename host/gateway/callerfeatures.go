@@ -96,7 +96,7 @@ func (u *upstream) fillSet(c *callerFeatures, on *connection) {
 	}
 	for _, t := range c.found.admitted.Tools {
 		if entry, ok := u.toolEntry(t, holder, imitates, omitted); ok {
-			note(c.set.AddTool(entry.definition, u.callTool(entry, on)))
+			note(c.set.AddTool(entry.definition, u.callTool(entry, on), u.toolOptions()...))
 		}
 	}
 	for _, p := range c.found.admitted.Prompts {
@@ -106,7 +106,7 @@ func (u *upstream) fillSet(c *callerFeatures, on *connection) {
 	for _, r := range c.found.resources {
 		u.markResource(omitted, &r, imitates)
 		r.URI = u.clientURI(r.URI, holder(r.URI), "resource", omitted)
-		note(c.set.AddResource(r, u.gateway.readResource))
+		note(c.set.AddResource(r, u.gateway.readResource, u.resourceOptions()...))
 	}
 	for _, t := range c.found.admitted.Templates {
 		u.markTemplate(omitted, &t, imitates)

@@ -8,20 +8,38 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// promptOptions make the server leave the check and the completion of a prompt's arguments to the
-// upstream.
+// toolOptions make the server pass on a tool as it came.
+func (u *upstream) toolOptions() []mcpserver.ToolOption {
+	if u.Settings.Validate {
+		return nil
+	}
+	return []mcpserver.ToolOption{mcpserver.Proxied()}
+}
+
+// resourceOptions are toolOptions for a resource.
+func (u *upstream) resourceOptions() []mcpserver.ResourceOption {
+	if u.Settings.Validate {
+		return nil
+	}
+	return []mcpserver.ResourceOption{mcpserver.Proxied()}
+}
+
+// promptOptions make the server pass on a prompt as it came, and leave the check and the completion of
+// its arguments to the upstream.
 func (u *upstream) promptOptions(name string, on *connection) []mcpserver.PromptOption {
 	opts := []mcpserver.PromptOption{mcpserver.UncheckedArguments()}
+	if !u.Settings.Validate {
+		opts = append(opts, mcpserver.Proxied())
+	}
 	if u.lastCatalog().hasCompletions {
 		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.PromptRef(name), on)))
 	}
 	return opts
 }
 
-// templateOptions make the server leave the check and the completion of a template's variables to the
-// upstream.
+// templateOptions are promptOptions for a template and its variables.
 func (u *upstream) templateOptions(uriTemplate string, on *connection) []mcpserver.ResourceOption {
-	opts := []mcpserver.ResourceOption{mcpserver.UncheckedVariables()}
+	opts := append(u.resourceOptions(), mcpserver.UncheckedVariables())
 	if u.lastCatalog().hasCompletions {
 		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate), on)))
 	}

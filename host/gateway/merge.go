@@ -102,10 +102,10 @@ func (g *Gateway) mergeSearched() bool {
 	s := g.server
 	s.BatchChanges(func() {
 		reconcile(m.registered.tools, wanted.tools, omitted, "tool", s.RemoveTool, func(entry catalogEntry[mcp.Tool]) error {
-			return s.SetTool(entry.definition, entry.upstream.callTool(entry, nil))
+			return s.SetTool(entry.definition, entry.upstream.callTool(entry, nil), entry.upstream.toolOptions()...)
 		})
 		reconcile(m.registered.resources, wanted.resources, omitted, "resource", s.RemoveResource, func(entry catalogEntry[mcp.Resource]) error {
-			return s.SetResource(entry.definition, g.readResource)
+			return s.SetResource(entry.definition, g.readResource, entry.upstream.resourceOptions()...)
 		})
 		reconcile(m.registered.templates, wanted.templates, omitted, "template", s.RemoveTemplate, func(entry catalogEntry[mcp.ResourceTemplate]) error {
 			return s.SetTemplate(entry.definition, g.readResource, entry.upstream.templateOptions(entry.upstreamName, nil)...)

@@ -148,11 +148,13 @@ func TestDecisionNamesClientSessionAndArguments(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		calls := 0
 		for _, d := range seen.all {
 			if d.Action != host.ActionCall {
 				continue
 			}
-			if want := `edit\u202eor` + strings.Repeat("x", 53) + "… 1.2"; d.Client != want {
+			calls++
+			if want := `edit\u202eor` + strings.Repeat("x", 55) + "… 1.2"; d.Client != want {
 				t.Errorf("%s: got client %q, want %q", revision, d.Client, want)
 			}
 			if hasSession := revision != mcp.V20260728; (d.Session != "") != hasSession {
@@ -164,6 +166,9 @@ func TestDecisionNamesClientSessionAndArguments(t *testing.T) {
 			if (d.ArgumentsText != nil) != (d.Name == "write") {
 				t.Errorf("%s: %s: got arguments %s, want the text for one tool only", revision, d.Name, d.ArgumentsText)
 			}
+		}
+		if calls == 0 {
+			t.Errorf("%s: got no decision about a call", revision)
 		}
 	}
 }
