@@ -136,6 +136,19 @@ var serverRows = []serverRow{
 		want: "done",
 	},
 	{
+		name: "meta-key-odd",
+		replies: replies{
+			"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"},"_meta":{"no key/":1,"io.modelcontextprotocol/serverInfo":"x","a b":{}}}],"_meta":{"-":1}}`),
+			"tools/call": result(`{"content":[{"type":"text","text":"done","_meta":{"$":1}}],"_meta":{"/x":1,"mcp.dev/own":2}}`),
+		},
+		want: "done",
+	},
+	{
+		name:    "content-unknown",
+		replies: replies{"tools/call": result(`{"content":[{"type":"hologram","x":1},{"type":"text","text":"done"}]}`)},
+		want:    "done",
+	},
+	{
 		name:    "content-type-odd",
 		replies: replies{"tools/call": result(`{"content":[{"type":"image","mimeType":"picture","data":"eA=="},{"type":"text","text":"done"}]}`)},
 		want:    "done",
