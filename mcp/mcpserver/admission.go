@@ -77,7 +77,10 @@ func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return nil, nil
 	}
 	share := s.admission.shareOf(in)
-	err := s.admission.gate.Enter(ctx, share, len(in.Message.Params), in.Owner)
+	if s.admission.gate.TryEnter(share, len(in.Message.Params)) {
+		return share, nil
+	}
+	err := s.admission.gate.Enter(ctx, share, len(in.Message.Params), in.Owner())
 	switch {
 	case err == nil:
 		return share, nil

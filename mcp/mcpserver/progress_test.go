@@ -268,7 +268,7 @@ func TestTimeoutAnswersInTime(t *testing.T) {
 				t.Errorf("%s: took %v after %d runs, want %v after %d", test.name, took, runs.Load(), test.took, test.runs)
 			}
 			refused := test.name[:10] == "the second"
-			if refused && !strings.Contains(string(result.Raw), "too many calls are running, none has ended for 30s") {
+			if refused && !strings.Contains(string(result.Raw), "too many calls are running, yours has had no turn for 30s") {
 				t.Errorf("%s: got %s, want a refusal", test.name, result.Raw)
 			}
 			if !refused && !strings.Contains(string(result.Raw), "the handler ran longer than its timeout of 1s") {

@@ -9,8 +9,8 @@ import (
 
 // toolSlotLease returns the lease of a slot of a tool that a call has acquired. It lasts no
 // longer than ctx.
-func toolSlotLease(ctx context.Context, s *limit.Slots) *exchange.Lease {
-	return exchange.NewLease(s.Release, func() error { return s.Return(ctx) })
+func toolSlotLease(ctx context.Context, slots *limit.Gate[limit.Owner]) *exchange.Lease {
+	return exchange.NewLease(func() { slots.Leave(nil, 0) }, func() error { return slots.Return(ctx, nil, 0) })
 }
 
 // endedLease is the lease of a request that has released its slot.

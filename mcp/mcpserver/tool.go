@@ -44,7 +44,7 @@ type tool struct {
 	output     *jsonschema.Validator               // nil when the tool has no output schema
 	mirrors    []dialect.Mirror
 	timeout    time.Duration
-	slots      *limit.Slots // nil when unlimited
+	slots      *limit.Gate[limit.Owner] // of Limit; nil when unlimited
 	rate       mcp.Rate
 	bucket     *limit.Bucket // of rate; nil when unlimited
 	wraps      []func(ToolHandler) ToolHandler

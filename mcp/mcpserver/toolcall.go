@@ -131,14 +131,15 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 	if t.slots == nil {
 		return ctx, func() {}, nil
 	}
-	r, wait := From(ctx), maxSlotWait
+	r := From(ctx)
 	if r.detached != nil {
-		wait = 0
+		err = t.slots.EnterKept(ctx, nil, 0, r.in.Owner())
+	} else {
+		err = t.slots.Enter(ctx, nil, 0, r.in.Owner())
 	}
-	err = t.slots.Acquire(ctx, wait)
 	if errors.Is(err, limit.ErrWhole) {
 		r.ReportLimit(mcp.LimitToolCalls)
-		err = mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryWhole, "tool %q: too many calls are running, none has ended for %v; try again later", t.def.Name, wait)
+		err = mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryWhole, "tool %q: too many calls are running, yours has had no turn for %v; try again later", t.def.Name, maxSlotWait)
 	}
 	if err != nil {
 		return nil, nil, err

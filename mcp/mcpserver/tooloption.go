@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -125,12 +126,16 @@ func (d timeout) tool(t *tool) { t.timeout = time.Duration(d) }
 
 // Limit is the option that limits the calls of a tool that run at once to n. Other calls
 // wait for a slot for up to 30 seconds, and are then refused with an error of
-// mcp.CodeOverloaded that says when to try again. While they wait, LoadOptions limits their
-// number. A call that runs as a task waits until a slot is free or the task is cancelled. A
-// call releases its slot while it waits for its client, in both eras. In the session era a
+// mcp.CodeOverloaded that says when to try again. Owners take turns, as
+// with [LoadOptions]: however many calls of one client wait, one call of each other client
+// is admitted between two of them. While calls wait, LoadOptions limits their number. A call that runs as a task
+// waits until a slot is free or the task is cancelled.
+//
+// A call releases its slot while it waits for its client, in both eras. In the session era a
 // call that has its answer gets a slot before new calls, and waits for it until its caller
-// cancels it; in the stateless era the retry with the answer is a new call. A call counts as waiting while any of its goroutines waits for the client; its other
-// goroutines continue without the slot. Limit panics when n is not positive.
+// cancels it; in the stateless era the retry with the answer is a new call. A call counts as
+// waiting while any of its goroutines waits for the client; its other goroutines continue
+// without the slot. Limit panics when n is not positive.
 func Limit(n int) ToolOption {
 	if n < 1 {
 		panic(fmt.Sprintf("mcpserver.Limit: %d: want at least 1", n))
@@ -140,7 +145,11 @@ func Limit(n int) ToolOption {
 
 type concurrency int
 
-func (n concurrency) tool(t *tool) { t.slots = limit.NewSlots(int(n)) }
+func (n concurrency) tool(t *tool) {
+	whole, waiting := limit.Bounds{Calls: int(n)}, limit.Bounds{Calls: math.MaxInt}
+	t.slots = limit.NewGate[limit.Owner](whole, waiting, maxSlotWait)
+	t.slots.Turn = limit.Owner.Distinct
+}
 
 // Rate is the option that limits how often a tool is called by all callers together:
 // burst calls at once, then perSecond calls a second, over all replicas with

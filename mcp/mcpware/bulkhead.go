@@ -30,7 +30,7 @@ func Bulkhead(n int, wait time.Duration, only ...string) mcpserver.Middleware {
 			if !methods(only).match(r) {
 				return next(ctx, r)
 			}
-			err := gate.Enter(ctx, nil, 0, r.Principal)
+			err := gate.Enter(ctx, nil, 0, r.Principal())
 			if errors.Is(err, limit.ErrWhole) {
 				r.ReportLimit(LimitBulkhead)
 				err = mcp.PeerRetryLaterf(mcp.CodeOverloaded, max(wait, time.Second), "%s: too many of these are running; try again later", r.Method())

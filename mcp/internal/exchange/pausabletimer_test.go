@@ -101,18 +101,18 @@ func TestDeadlinesOfAllWaitersArePausedTogether(t *testing.T) {
 func TestResumeOfAGroupDoesNotWaitForTheSlotsOfItsWaiters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		slots := limit.NewSlots(1)
+		slots := limit.NewGate[int](limit.Bounds{Calls: 1}, limit.Bounds{Calls: 3}, time.Hour)
 		var group exchange.DeadlineGroup
 		done := make(chan struct{})
 		var calls sync.WaitGroup
 		group.Pause()
 		for range 3 {
 			calls.Go(func() {
-				if err := slots.Acquire(t.Context(), 0); err != nil {
+				if err := slots.Enter(t.Context(), nil, 0, 1); err != nil {
 					t.Error(err)
 					return
 				}
-				place := exchange.NewLease(slots.Release, func() error { return slots.Return(t.Context()) })
+				place := exchange.NewLease(func() { slots.Leave(nil, 0) }, func() error { return slots.Return(t.Context(), nil, 0) })
 				defer place.End()
 				if err := group.Wait(exchange.WithPausable(t.Context(), place), done); err != nil {
 					t.Error(err)

@@ -3,6 +3,7 @@ package limit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -19,7 +20,7 @@ func bounds(calls int) limit.Bounds { return limit.Bounds{Calls: calls, Bytes: 1
 
 // entering lets a call in on a goroutine of its own, which tells of the outcome.
 func entering(g *limit.Gate[string], share *limit.Share, owner string, done func(error)) {
-	go func() { done(g.Enter(context.Background(), share, 0, func() string { return owner })) }()
+	go func() { done(g.Enter(context.Background(), share, 0, owner)) }()
 	synctest.Wait()
 }
 
@@ -27,7 +28,7 @@ func TestCallsBeyondTheTotalLimitWaitInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(10), time.Minute)
-		if err := g.Enter(t.Context(), nil, 0, nil); err != nil {
+		if err := g.Enter(t.Context(), nil, 0, ""); err != nil {
 			t.Fatal(err)
 		}
 		entered := false
@@ -47,7 +48,7 @@ func TestOwnersAreAdmittedInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(10), time.Minute)
-		_ = g.Enter(t.Context(), nil, 0, nil)
+		_ = g.Enter(t.Context(), nil, 0, "")
 		var mu sync.Mutex
 		var order []string
 		for _, owner := range []string{"greedy", "greedy", "greedy", "modest"} {
@@ -67,11 +68,98 @@ func TestOwnersAreAdmittedInTurn(t *testing.T) {
 	})
 }
 
+// The greedy owner has the only place without having waited for it.
+func TestOwnerIsNotAdmittedTwiceInSuccessionWhileOthersWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := limit.NewGate[string](bounds(1), bounds(10), time.Minute)
+		_ = g.Enter(t.Context(), nil, 0, "greedy")
+		order := make(chan string, 5)
+		for _, owner := range []string{"greedy", "greedy", "modest", "late"} {
+			entering(g, nil, owner, func(error) { order <- owner })
+		}
+		for _, want := range []string{"modest", "greedy", "late", "greedy"} {
+			g.Leave(nil, 0)
+			if got := <-order; got != want {
+				t.Errorf("%s is admitted, want %s", got, want)
+			}
+		}
+	})
+}
+
+// Others of the owner are refused meanwhile, because they have waited too long or the queue is full.
+func TestFirstCallsGoBeforeOthersOfTheirOwnerAndAreNotRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := limit.NewGate[string](bounds(1), bounds(4), time.Minute)
+		_ = g.Enter(t.Context(), nil, 0, "")
+		order, refused := make(chan string, 20), make(chan string, 20)
+		enter := func(name, owner string, how func(context.Context, *limit.Share, int, string) error) {
+			go func() {
+				if err := how(t.Context(), nil, 0, owner); err != nil {
+					refused <- name
+					return
+				}
+				order <- name
+			}()
+			synctest.Wait()
+		}
+		enter("kept", "greedy", g.EnterKept)
+		for i := range 4 {
+			enter(fmt.Sprint("new ", i), "greedy", g.Enter)
+		}
+		enter("first 1", "greedy", g.EnterFirst)
+		enter("first 2", "greedy", g.EnterFirst)
+		enter("modest", "modest", g.Enter)
+		if got := <-refused; got != "new 3" || len(refused) > 0 {
+			t.Errorf("%s and %d more are refused, want the newest call that can be", got, len(refused))
+		}
+		for _, want := range []string{"first 1", "modest", "first 2", "kept", "new 0"} {
+			g.Leave(nil, 0)
+			if got := <-order; got != want {
+				t.Errorf("%s is admitted, want %s", got, want)
+			}
+		}
+		enter("first 3", "greedy", g.EnterFirst)
+		time.Sleep(time.Hour)
+		if len(refused) != 2 {
+			t.Errorf("%d are refused after the maximum time, want the two that are not first", len(refused))
+		}
+		g.Leave(nil, 0)
+		if got := <-order; got != "first 3" {
+			t.Errorf("%s is admitted, want first 3", got)
+		}
+	})
+}
+
+func TestCallWithAFullShareDelaysNoOtherMemberOfItsGroup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := limit.NewGate[string](bounds(2), bounds(10), time.Minute)
+		g.Turn = func(string) string { return "group" }
+		full := limit.NewShare(bounds(1))
+		_ = g.Enter(t.Context(), full, 0, "a")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.EnterFirst(ctx, full, 0, "a") }()
+		synctest.Wait()
+		entered := false
+		entering(g, limit.NewShare(bounds(1)), "b", func(err error) { entered = err == nil })
+		if !entered {
+			t.Error("a call of another member waits behind one whose share is full")
+		}
+		cancel()
+		if err := <-done; err != context.Canceled {
+			t.Errorf("got %v, want the end of its context", err)
+		}
+	})
+}
+
 func TestFullQueueDropsFromTheLongestOwner(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(2), time.Minute)
-		_ = g.Enter(t.Context(), nil, 0, nil)
+		_ = g.Enter(t.Context(), nil, 0, "")
 		refused := make(chan error, 4)
 		note := func(err error) {
 			if err != nil {
@@ -99,7 +187,7 @@ func TestFullShareDoesNotExcludeOtherCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(10), bounds(10), time.Second)
 		share := limit.NewShare(bounds(1))
-		_ = g.Enter(t.Context(), share, 0, nil)
+		_ = g.Enter(t.Context(), share, 0, "")
 		var late error
 		entering(g, share, "greedy", func(err error) { late = err })
 		entered := false
@@ -119,7 +207,7 @@ func TestBytesAreBoundedLikeCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](limit.Bounds{Calls: 10, Bytes: 100}, bounds(10), 0)
-		who := func() string { return "a" }
+		const who = "a"
 		if err := g.Enter(t.Context(), nil, 1000, who); err != nil {
 			t.Errorf("got %v, want a large call let in alone", err)
 		}
@@ -137,11 +225,11 @@ func TestCancelledCallIsRemovedFromTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(1), time.Hour)
-		_ = g.Enter(t.Context(), nil, 0, nil)
+		_ = g.Enter(t.Context(), nil, 0, "")
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(gone)
-		if err := g.Enter(ctx, nil, 0, func() string { return "a" }); err != gone {
+		if err := g.Enter(ctx, nil, 0, "a"); err != gone {
 			t.Errorf("got %v, want the cause of its context", err)
 		}
 		entered := false
@@ -163,7 +251,7 @@ func TestEveryConcurrentCallIsAnsweredAndNoSlotIsLost(t *testing.T) {
 		storm.Go(func() {
 			for range 500 {
 				share := shares.Of(i % 3)
-				if g.Enter(context.Background(), share, 10, func() int { return i % 3 }) == nil {
+				if g.Enter(context.Background(), share, 10, i%3) == nil {
 					g.Leave(share, 10)
 				}
 			}
@@ -171,7 +259,7 @@ func TestEveryConcurrentCallIsAnsweredAndNoSlotIsLost(t *testing.T) {
 	}
 	storm.Wait()
 	for range 4 {
-		if err := g.Enter(t.Context(), nil, 10, func() int { return 9 }); err != nil {
+		if err := g.Enter(t.Context(), nil, 10, 9); err != nil {
 			t.Fatalf("after the storm: %v, want all places free", err)
 		}
 	}
@@ -180,10 +268,12 @@ func TestEveryConcurrentCallIsAnsweredAndNoSlotIsLost(t *testing.T) {
 func TestFastPathAllocatesNothing(t *testing.T) {
 	g := limit.NewGate[string](bounds(10), bounds(10), time.Minute)
 	shares := limit.NewShares[string](bounds(10))
-	ctx, who := context.Background(), func() string { return "a" }
+	ctx, who := context.Background(), "a"
 	if n := testing.AllocsPerRun(100, func() {
 		share := shares.Of("a")
 		_ = g.Enter(ctx, share, 10, who)
+		g.Leave(share, 10)
+		g.TryEnter(share, 10)
 		g.Leave(share, 10)
 	}); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
@@ -193,12 +283,11 @@ func TestFastPathAllocatesNothing(t *testing.T) {
 func BenchmarkGate(b *testing.B) {
 	g := limit.NewGate[string](bounds(1000), bounds(10), time.Minute)
 	shares := limit.NewShares[string](bounds(1000))
-	ctx, who := context.Background(), func() string { return "a" }
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			share := shares.Of("a")
-			_ = g.Enter(ctx, share, 10, who)
+			g.TryEnter(share, 10)
 			g.Leave(share, 10)
 		}
 	})

@@ -14,7 +14,7 @@ func TestCallThatReturnsIsAdmittedBeforeNewCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[int](limit.Bounds{Calls: 1, Bytes: 10}, limit.Bounds{Calls: 9, Bytes: 10}, time.Hour)
-		share, who := limit.NewShare(limit.Bounds{Calls: 1, Bytes: 10}), func() int { return 1 }
+		share, who := limit.NewShare(limit.Bounds{Calls: 1, Bytes: 10}), 1
 		if err := g.Enter(t.Context(), share, 1, who); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestReturnOfACallWithAFullShareDelaysNoOtherCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[int](limit.Bounds{Calls: 9, Bytes: 10}, limit.Bounds{Calls: 9, Bytes: 10}, time.Hour)
-		share, who := limit.NewShare(limit.Bounds{Calls: 1, Bytes: 10}), func() int { return 1 }
+		share, who := limit.NewShare(limit.Bounds{Calls: 1, Bytes: 10}), 1
 		if err := g.Enter(t.Context(), share, 1, who); err != nil {
 			t.Fatal(err)
 		}
@@ -68,45 +68,5 @@ func TestReturnOfACallWithAFullShareDelaysNoOtherCall(t *testing.T) {
 		}
 		g.Leave(nil, 1)
 		g.Leave(share, 1)
-	})
-}
-
-func TestSlotsServeReturningCallsFirst(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, order := limit.NewSlots(1), make(chan string, 3)
-		if err := s.Acquire(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
-		for name, take := range map[string]func(context.Context) error{
-			"new":       func(ctx context.Context) error { return s.Acquire(ctx, 0) },
-			"returning": s.Return,
-		} {
-			go func() {
-				if take(t.Context()) == nil {
-					order <- name
-				}
-			}()
-		}
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := s.Acquire(ctx, 0); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v for a caller that has left", err)
-		}
-		s.Release()
-		if first := <-order; first != "returning" {
-			t.Errorf("a %s call was first", first)
-		}
-		s.Release()
-		<-order
-		s.Release()
-		if err := s.Acquire(t.Context(), 0); err != nil {
-			t.Errorf("got %v, want the slot", err)
-		}
-		began := time.Now()
-		if err := s.Acquire(t.Context(), time.Minute); err != limit.ErrWhole || time.Since(began) != time.Minute {
-			t.Errorf("got %v after %v, want %v after 1m", err, time.Since(began), limit.ErrWhole)
-		}
 	})
 }
