@@ -23,16 +23,15 @@ type admission struct {
 
 // methodRate is how often an owner may send requests of a method.
 type methodRate struct {
-	limit   mcp.Limit
-	rate    mcp.Rate
-	buckets *limit.Buckets[limit.Owner]
+	ownerRate
+	limit mcp.Limit
 	// remote says that the rate applies only to requests over HTTP that do not come over the
 	// loopback interface.
 	remote bool
 }
 
 func newMethodRate(l mcp.Limit, r mcp.Rate, remote bool) methodRate {
-	return methodRate{limit: l, rate: r, buckets: limit.NewBuckets[limit.Owner](r), remote: remote}
+	return methodRate{ownerRate: newOwnerRate(string(l), r), limit: l, remote: remote}
 }
 
 func newAdmission(o *LoadOptions) admission {
@@ -147,7 +146,7 @@ func (s *Server) checkRate(method string, in *exchange.Inbound) error {
 	if !ok || rate.buckets == nil || rate.remote && (in.HTTP.IsZero() || in.HTTP.OnLoopback()) {
 		return nil
 	}
-	wait, ok := s.takeRate(rate, in)
+	wait, ok := s.takeRate(&rate.ownerRate, in)
 	if ok {
 		return nil
 	}

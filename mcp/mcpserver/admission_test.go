@@ -243,6 +243,36 @@ func TestRateOfAToolIsLimited(t *testing.T) {
 	})
 }
 
+func TestRateOfAToolIsThatOfEachOwner(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-11")
+	bob := &mcp.Identity{Principal: mcp.Principal{Issuer: "i", Subject: "bob"}}
+	for _, test := range []struct {
+		name        string
+		first, next *mcp.Identity
+		from, to    string // the addresses of their clients
+		server      string
+		want        int
+	}{
+		{"two principals of one address", ann, bob, "198.51.100.1:1", "198.51.100.1:1", remote, 200},
+		{"one principal from two addresses", ann, ann, "198.51.100.1:1", "198.51.100.2:1", remote, 429},
+		{"two addresses", nil, nil, "198.51.100.1:1", "198.51.100.2:1", remote, 200},
+		{"two connections of one address", nil, nil, "198.51.100.1:1", "198.51.100.1:2", remote, 429},
+		{"two connections on loopback", nil, nil, "127.0.0.1:1", "127.0.0.1:2", loopback, 200},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(nil)
+			s.Tool("hold", "", nothing, mcpserver.Rate(1, 2))
+			for range 3 {
+				callBy(test.first, s, test.from, test.server)
+			}
+			if r := callBy(test.next, s, test.to, test.server); r.StatusCode != test.want {
+				t.Errorf("%s: got %d, want %d", test.name, r.StatusCode, test.want)
+			}
+		})
+	}
+}
+
 func TestMemoryStoreRefusesValuesThatOtherStoresRefuse(t *testing.T) {
 	t.Parallel()
 	var s mcpserver.MemoryStore

@@ -66,11 +66,11 @@ type LoadOptions struct {
 	// the loopback interface. Default: 100 a second, 1,100 at once.
 	SubscriptionRate mcp.Rate
 
-	// SharedRates makes all replicas together keep the rates: the three rates above and
-	// mcpware.RateLimit for each authenticated principal, and the option Rate of a tool for all
-	// callers. It requires Options.Store and Options.Keys, the same for all replicas. A replica
-	// makes at most one operation of the Store in a second for each principal or tool that has
-	// calls then, and no call waits for it. Rates of at least 20 a second are kept within 10
+	// SharedRates makes all replicas together keep the rates of each authenticated principal:
+	// the three rates above, and those of tools (Rate). It requires Options.Store and
+	// Options.Keys, the same for all replicas. A replica makes at most one operation of the
+	// Store in a second for each rate of a principal that has calls then, and no call waits for
+	// it. Rates of at least 20 a second are kept within 10
 	// percent over 10 seconds, if the burst is at least two calls for each replica; a burst of
 	// more than four seconds of the rate counts as four seconds. At first,
 	// and while the Store fails, each replica has the rate divided by the number of replicas.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/quota"
 )
 
@@ -18,19 +19,22 @@ func (s *Server) newSharedRates() *quota.Group {
 	})
 }
 
-// takeRate takes a token of the rate of a method for the sender of a request. Senders that are
-// not authenticated are known to this replica alone.
-func (s *Server) takeRate(rate methodRate, in *exchange.Inbound) (wait time.Duration, ok bool) {
-	if who := in.Principal(); s.sharedRates != nil && who.Authenticated() {
-		return s.sharedRates.Take(quota.Key{Name: string(rate.limit), Principal: who, Rate: rate.rate})
-	}
-	return rate.buckets.Take(in.Owner().Distinct())
+// ownerRate is how often each owner may do something.
+type ownerRate struct {
+	name    string // the same at all replicas
+	rate    mcp.Rate
+	buckets *limit.Buckets[limit.Owner] // nil when unlimited
 }
 
-// takeToolRate takes a token of the rate of a tool.
-func (s *Server) takeToolRate(t *tool) (wait time.Duration, ok bool) {
-	if s.sharedRates != nil {
-		return s.sharedRates.Take(quota.Key{Name: string(mcp.LimitOneTool) + "." + t.def.Name, Rate: t.rate})
+func newOwnerRate(name string, r mcp.Rate) ownerRate {
+	return ownerRate{name: name, rate: r, buckets: limit.NewBuckets[limit.Owner](r)}
+}
+
+// takeRate takes a token of a rate for the sender of a request. Senders that are not
+// authenticated are known to this replica alone.
+func (s *Server) takeRate(rate *ownerRate, in *exchange.Inbound) (wait time.Duration, ok bool) {
+	if who := in.Principal(); s.sharedRates != nil && who.Authenticated() {
+		return s.sharedRates.Take(quota.Key{Name: rate.name, Principal: who, Rate: rate.rate})
 	}
-	return t.bucket.Take()
+	return rate.buckets.Take(in.Owner().Distinct())
 }

@@ -67,15 +67,22 @@ func TestReplicasShareTheRateOfAPrincipal(t *testing.T) {
 	})
 }
 
-func TestReplicasShareTheRateOfATool(t *testing.T) {
+func TestReplicasShareTheRateOfAToolForEachPrincipal(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-218c")
 	synctest.Test(t, func(t *testing.T) {
 		replicas := sharingRates(t, mcpserver.LoadOptions{ToolRate: mcp.Rate{PerSecond: -1}}, mcpserver.Rate(40, 40))
-		for burst := 40; burst >= 0; burst -= 40 {
-			if got, want := callAll(10*time.Second, nil, replicas), 400+burst; got < want*9/10 || got > want*11/10 {
-				t.Errorf("%d calls of the tool in 10 s, want %d", got, want)
+		bob := &mcp.Identity{Principal: mcp.Principal{Issuer: "i", Subject: "bob"}}
+		for _, by := range []*mcp.Identity{ann, bob} { // the calls of one take nothing from the other
+			for burst := 40; burst >= 0; burst -= 40 {
+				if got, want := callAll(10*time.Second, by, replicas), 400+burst; got < want*9/10 || got > want*11/10 {
+					t.Errorf("%d calls of the tool by %v in 10 s, want %d", got, by.Principal, want)
+				}
 			}
+		}
+		// Addresses are known to one replica each.
+		if got := callAll(10*time.Second, nil, replicas); got < 3*400 || got > 3*440 {
+			t.Errorf("%d calls of an address in 10 s at three replicas, want %d", got, 3*440)
 		}
 	})
 }

@@ -45,8 +45,7 @@ type tool struct {
 	mirrors    []dialect.Mirror
 	timeout    time.Duration
 	slots      *limit.Gate[limit.Owner] // of Limit; nil when unlimited
-	rate       mcp.Rate
-	bucket     *limit.Bucket // of rate; nil when unlimited
+	rate       ownerRate
 	wraps      []func(ToolHandler) ToolHandler
 	perform    ToolHandler // a whole call with valid arguments, wraps folded in
 }

@@ -110,14 +110,15 @@ func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (m
 // checkRate refuses a call that exceeds the rate of the tool. A call that is replayed was counted
 // when it was made.
 func (t *tool) checkRate(ctx context.Context) error {
-	if t.bucket == nil || From(ctx).replayed {
+	r := From(ctx)
+	if t.rate.buckets == nil || r.replayed {
 		return nil
 	}
-	wait, ok := From(ctx).server.takeToolRate(t)
+	wait, ok := r.server.takeRate(&t.rate, r.in)
 	if ok {
 		return nil
 	}
-	From(ctx).ReportLimit(mcp.LimitOneTool)
+	r.ReportLimit(mcp.LimitOneTool)
 	return mcp.PeerRetryLaterf(mcp.CodeRateLimited, wait, "tool %q: called too often; want the next call in %v", t.def.Name, wait.Round(time.Millisecond))
 }
 

@@ -151,11 +151,13 @@ func (n concurrency) tool(t *tool) {
 	t.slots.Turn = limit.Owner.Distinct
 }
 
-// Rate is the option that limits how often a tool is called by all callers together:
-// burst calls at once, then perSecond calls a second, over all replicas with
-// LoadOptions.SharedRates, where tools of one name count together. Each round of a call counts. Calls
+// Rate is the option that limits how often each owner calls a tool: burst calls at once, then
+// perSecond calls a second. An owner is an authenticated principal, or else an address, or on
+// the loopback interface and over other connections a session or connection (see
+// [LoadOptions]). With LoadOptions.SharedRates, the rate of an authenticated principal holds
+// over all replicas, where tools of one name count together. Each round of a call counts. Calls
 // beyond that are refused with an error of mcp.CodeRateLimited that says when to try again.
-// Rate panics when an argument is not positive.
+// [Limit] limits the calls of all owners together. Rate panics when an argument is not positive.
 func Rate(perSecond float64, burst int) ToolOption {
 	if !(perSecond > 0) || burst < 1 {
 		panic(fmt.Sprintf("mcpserver.Rate: %v a second, %d at once: want more than 0, and at least 1", perSecond, burst))
@@ -165,4 +167,6 @@ func Rate(perSecond float64, burst int) ToolOption {
 
 type toolRate mcp.Rate
 
-func (r toolRate) tool(t *tool) { t.rate, t.bucket = mcp.Rate(r), limit.NewBucket(mcp.Rate(r)) }
+func (r toolRate) tool(t *tool) {
+	t.rate = newOwnerRate(string(mcp.LimitOneTool)+"."+t.def.Name, mcp.Rate(r))
+}
