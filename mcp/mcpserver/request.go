@@ -16,7 +16,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
-	"github.com/fondaco/fondaco/mcp/internal/quota"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
@@ -80,8 +79,6 @@ func (c *handlerContext) Value(key any) any {
 		return (*Request)(c)
 	case key == limit.OwnerKey:
 		return (*Request)(c).owner()
-	case key == quota.ContextKey:
-		return c.server.sharedRates
 	}
 	return c.handlers.Value(key)
 }

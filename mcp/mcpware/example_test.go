@@ -10,18 +10,16 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpware"
 )
 
-// A server tells of each call, and each principal may call one tool a second.
+// A server tells of each call, also of those that its own limits refuse.
 func Example() {
 	srv := mcpserver.New("greeter", "1.0.0", &mcpserver.Options{Logger: quiet})
-	srv.Tool("greet", "Greets", func(context.Context, struct{}) (string, error) { return "Hello!", nil })
-	srv.Use(
-		mcpware.Audit(func(_ context.Context, e mcpware.Entry) {
-			if e.Method == mcp.MethodToolsCall {
-				fmt.Printf("%s called %s: %q\n", e.Principal, e.Name, mcp.CodeOf(e.Err))
-			}
-		}),
-		mcpware.RateLimit(mcp.Rate{PerSecond: 1, Burst: 1}, mcp.MethodToolsCall),
-	)
+	srv.Tool("greet", "Greets", func(context.Context, struct{}) (string, error) { return "Hello!", nil },
+		mcpserver.Rate(1, 1))
+	srv.Use(mcpware.Audit(func(_ context.Context, e mcpware.Entry) {
+		if e.Method == mcp.MethodToolsCall {
+			fmt.Printf("%s called %s: %q\n", e.Principal, e.Name, mcp.CodeOf(e.Err))
+		}
+	}))
 
 	ctx := context.Background()
 	c, err := mcpclient.Connect(ctx, mcpclient.InProcess(srv), nil)

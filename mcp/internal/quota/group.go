@@ -88,18 +88,6 @@ func (g *Group) Close(ctx context.Context) error {
 	return g.work.Drain(ctx)
 }
 
-type contextKey struct{}
-
-// ContextKey is the key under which the context of a request has the *Group of its server.
-var ContextKey any = contextKey{}
-
-// From returns the Group of the server that handles the request of ctx, or nil if the server does
-// not share rates.
-func From(ctx context.Context) *Group {
-	g, _ := ctx.Value(ContextKey).(*Group)
-	return g
-}
-
 func (g *Group) entry(k Key) *entry {
 	g.mu.RLock()
 	e := g.entries[k]
