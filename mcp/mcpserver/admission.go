@@ -1,12 +1,10 @@
 package mcpserver
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
@@ -66,31 +64,32 @@ const (
 	retryWhole = 5 * time.Second
 )
 
-// admit acquires a slot for a request, for which it may wait, or refuses it. It returns the
-// share to which the request counts. The caller has to release the slot (Request.endSlot).
-func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (*limit.Share, error) {
-	if err := s.checkRate(call.Method, in); err != nil {
-		return nil, err
+// admit acquires a slot for a request, for which it may wait, or refuses it. The caller has to
+// release the slot (Request.endSlot).
+func (s *Server) admit(r *Request) error {
+	if err := s.checkRate(r.method, r.in); err != nil {
+		return err
 	}
-	if unmetered[call.Method] {
-		return nil, nil
+	if unmetered[r.method] {
+		return nil
 	}
-	share := s.admission.shareOf(in)
-	if s.admission.gate.TryEnter(share, len(in.Message.Params)) {
-		return share, nil
+	r.share = s.admission.shareOf(r.in)
+	size := len(r.in.Message.Params)
+	var err error
+	if !s.admission.gate.TryEnter(r.share, size) {
+		err = s.admission.gate.Enter(r.ctx, r.share, size, r.in.Owner())
 	}
-	err := s.admission.gate.Enter(ctx, share, len(in.Message.Params), in.Owner())
 	switch {
 	case err == nil:
-		return share, nil
+		r.admitted = true
 	case errors.Is(err, limit.ErrShare):
-		s.reached(mcp.LimitCallsShare, in, call.Method)
-		return nil, mcp.PeerRetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", call.Method)
+		s.reached(mcp.LimitCallsShare, r.in, r.method)
+		return mcp.PeerRetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", r.method)
 	case errors.Is(err, limit.ErrWhole):
-		s.reached(mcp.LimitCalls, in, call.Method)
-		return nil, mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server is overloaded; try again later", call.Method)
+		s.reached(mcp.LimitCalls, r.in, r.method)
+		return mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server is overloaded; try again later", r.method)
 	}
-	return nil, err
+	return err
 }
 
 // shareOf returns the share of the sender of a request, or nil if the sender cannot be

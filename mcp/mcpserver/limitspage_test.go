@@ -15,7 +15,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "values of one completion", maxCompletions)
 	claim.Limit(t, "text of a tool's error", claim.Bytes(maxErrorText))
 	var load LoadOptions
-	claim.Limit(t, "concurrent requests of all clients", load.maxCalls(), claim.Bytes(load.maxBytes()))
+	claim.Limit(t, "concurrent requests of all clients, and notifications without a session over HTTP", load.maxCalls(), claim.Bytes(load.maxBytes()))
 	claim.Limit(t, "concurrent requests of one authenticated principal, or of one anonymous session or connection", load.shareCalls(), claim.Bytes(load.shareBytes()))
 	claim.Limit(t, "requests that wait to run", load.maxWaiting(), load.maxWait())
 	claim.Limit(t, "bytes of results of more than 64 KiB that are being sent, over all transports together", claim.Bytes(load.maxUnsent()))

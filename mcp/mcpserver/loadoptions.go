@@ -15,7 +15,8 @@ import (
 // refused with an error that says when to try again. When its own share is used up, the
 // error is an *mcp.Error of CodeRateLimited, over HTTP with status 429. When the server's
 // limits are reached, it is one of CodeOverloaded, over HTTP with status 503. Subscriptions
-// and pings do not count.
+// and pings do not count. Notifications without a session, as over HTTP since 2026-07-28, count
+// as requests, except for cancellations, which are never refused.
 //
 // A share belongs to one authenticated principal, or else to one session or connection.
 // When the server's limits are reached, a request that has waited for half of MaxWait

@@ -18,9 +18,11 @@ import (
 //	transport → jsonrpc.Decode → dialect.Open
 //	 ├─ notifications/cancelled                cancels the request at once
 //	 ├─ notifications/initialized              the session gets change notifications from now on
-//	 └─ Session.QueueNotification              one after the other; without a session at once
-//	     └─ handleNotification notification.go  middleware, the handler
-//	         └─ logNotification notification.go errors and panics
+//	 ├─ Session.QueueNotification              one after the other
+//	 │   └─ handleNotification notification.go  middleware, the handler
+//	 │       └─ logNotification notification.go errors and panics
+//	 └─ handleAdmitted      notification.go    without a session: at once, if admit (admission.go) permits it
+//	     └─ handleNotification
 func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	call, err := c.dialect.Open(in.Message, in.TransportInfo())
 	if err != nil {
@@ -45,10 +47,10 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	}
 	r := &Request{method: call.Method, ctx: ctx, route: way, call: call, in: in, server: c.Server}
 	if in.Session == nil {
-		r.handleNotification()
-		return nil
+		return r.handleAdmitted()
 	}
-	if !in.Session.QueueNotification(r.handleNotification, len(in.Message.Params)+notificationSize) {
+	handle := func() { r.handleNotification(r.notificationContext()) }
+	if !in.Session.QueueNotification(handle, len(in.Message.Params)+notificationSize) {
 		c.reached(mcp.LimitNotifications, in, call.Method)
 	}
 	return nil
@@ -58,9 +60,23 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 // params.
 const notificationSize = 1 << 10
 
+// handleAdmitted runs the handlers of a notification without a session, under the limits of
+// requests: no queue limits how many of them run. The error refuses the notification.
+func (r *Request) handleAdmitted() error {
+	if err := r.server.admit(r); err != nil {
+		return err
+	}
+	defer r.endSlot()
+	defer r.handlers.Cancel(nil)
+	ctx := r.beginHandlers()
+	r.server.admission.start(r)
+	defer r.server.admission.finish(r, nil, nil)
+	r.handleNotification(ctx)
+	return nil
+}
+
 // handleNotification runs the handlers of a notification.
-func (r *Request) handleNotification() {
-	ctx := r.notificationContext()
+func (r *Request) handleNotification(ctx context.Context) {
 	err := usercode.Run(func() error {
 		_, err := r.route.run(ctx, r, 0)
 		return err

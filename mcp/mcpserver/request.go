@@ -30,6 +30,7 @@ type Request struct {
 	durable  bool // the tool that is called has the option Durable
 	replayed bool // the call was made before, see Replay
 	replays  bool // a question ends the run, and the client repeats the call with its answers
+	admitted bool // it has a slot among the running calls, or had one
 
 	ctx      context.Context // ends when the sender no longer waits for the reply
 	route    route           // what the message goes through
@@ -112,15 +113,17 @@ func (r *Request) Params() jsontext.Value {
 func (r *Request) Outbound() bool { return r != nil && r.outbound }
 
 // beginHandlers starts and returns the context of the request's handlers. It is called
-// once.
+// once, for requests and for notifications that are admitted like them.
 func (r *Request) beginHandlers() context.Context {
 	r.handlers.Begin(r.withTrace(), nil)
 	return (*handlerContext)(r)
 }
 
-// hasHandlers reports whether beginHandlers was called, which it is not for notifications and
-// detached work.
-func (r *Request) hasHandlers() bool { return r.detached == nil && !r.call.ID.IsZero() }
+// hasHandlers reports whether the handlers run in the context of beginHandlers, which they do
+// not for notifications of a session and detached work.
+func (r *Request) hasHandlers() bool {
+	return r.detached == nil && (r.admitted || !r.call.ID.IsZero())
+}
 
 // owner returns the owner to whose limits the request counts. It is the zero Owner for a
 // nil Request and for a request that the server sends.
@@ -131,7 +134,7 @@ func (r *Request) owner() (nobody limit.Owner) {
 	return r.in.Owner()
 }
 
-// notificationContext returns the context of a notification's handlers. It ends with the
+// notificationContext returns the context of the handlers of a session's notification. It ends with the
 // context of the message, not when the handlers return.
 func (r *Request) notificationContext() context.Context {
 	return context.WithValue(r.withTrace(), requestKey{}, r)

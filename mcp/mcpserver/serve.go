@@ -83,11 +83,10 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return nil, exchange.ShuttingDown(call.Method)
 	}
 	defer s.requests.Leave()
-	share, err := s.admit(ctx, call, in)
-	if err != nil {
+	r := &Request{method: call.Method, ctx: ctx, route: way, call: call, in: in, server: s}
+	if err := s.admit(r); err != nil {
 		return nil, err
 	}
-	r := &Request{share: share, method: call.Method, ctx: ctx, route: way, call: call, in: in, server: s}
 	defer r.endSlot()
 	defer r.end()
 	defer usercode.Contain(&err)

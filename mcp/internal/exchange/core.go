@@ -23,9 +23,11 @@ type Core interface {
 	Abandon(ctx context.Context, work string)
 	// Notification processes one notification. It performs a cancellation at once, and
 	// passes the call of a handler to Session.QueueNotification, so that it does not wait
-	// for the handler. Without a session, the handler runs before Notification returns.
+	// for the handler. Without a session, the handler is admitted as that of a request is, and
+	// runs before Notification returns.
 	// ctx is the context of the session or, without one, of the message. The error is an
-	// *mcp.Error for an invalid notification; errors of handlers are logged instead.
+	// *mcp.Error for a notification that is invalid or not admitted; errors of handlers are
+	// logged instead.
 	Notification(ctx context.Context, in *Inbound) error
 	// LimitReached reports a limit that was reached.
 	LimitReached(e mcp.LimitReached)

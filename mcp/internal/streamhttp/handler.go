@@ -266,7 +266,8 @@ func (h *Handler) reply(w http.ResponseWriter, reply dialect.Reply) {
 func (h *Handler) notify(ctx context.Context, w http.ResponseWriter, in *exchange.Inbound) *refusal {
 	err := h.core.Notification(ctx, in)
 	if e, ok := errors.AsType[*mcp.Error](err); ok {
-		return &refusal{status: http.StatusBadRequest, err: e}
+		reply := dialect.Refuse(jsonrpc.ID{}, e)
+		return &refusal{status: reply.Status, err: e, retry: reply.Retry}
 	}
 	w.WriteHeader(http.StatusAccepted)
 	return nil

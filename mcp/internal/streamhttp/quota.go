@@ -3,7 +3,6 @@ package streamhttp
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
@@ -55,7 +54,4 @@ func (q *quota) evicted(owner limit.Owner) error {
 
 // errEvicted ends a session or stream whose place was given to another owner. Its client can
 // open a new one, and gets a place once it has fewer than other owners.
-var errEvicted = mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryEvicted, "ended to make room: the server is full, and you hold more than others; try again later")
-
-// retryEvicted is retryAfter as a duration.
-const retryEvicted = 5 * time.Second
+var errEvicted = mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryAfter, "ended to make room: the server is full, and you hold more than others; try again later")

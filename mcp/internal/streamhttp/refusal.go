@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -17,10 +18,11 @@ import (
 type refusal struct {
 	status int
 	err    *mcp.Error
-	allow  string    // the methods, for status 405
-	page   bool      // a person reads it in a browser
-	limit  mcp.Limit // that was reached, if one was
-	head   []byte    // the first bytes of a body that is too long, if they were read
+	allow  string        // the methods, for status 405
+	retry  time.Duration // after which to try again, for statuses 429 and 503; 0: retryAfter
+	page   bool          // a person reads it in a browser
+	limit  mcp.Limit     // that was reached, if one was
+	head   []byte        // the first bytes of a body that is too long, if they were read
 	// bodyDone is set if the body was read, or reading it has failed.
 	bodyDone bool
 }
@@ -39,9 +41,9 @@ func refuseError(status int, err error) *refusal {
 	return refuse(status, "%v", err)
 }
 
-// retryAfter is the number of seconds after which a client may try again when
-// the server was full or about to stop.
-const retryAfter = "5"
+// retryAfter is the time after which a client may try again when the server was full or
+// about to stop.
+const retryAfter = 5 * time.Second
 
 // seconds returns a time as Retry-After has it, in whole seconds, rounded up.
 func seconds(d time.Duration) string {
@@ -78,7 +80,7 @@ func (f *refusal) write(w http.ResponseWriter) {
 		h.Set(httpheader.Allow, f.allow)
 	}
 	if f.status == http.StatusTooManyRequests || f.status == http.StatusServiceUnavailable {
-		h.Set(httpheader.RetryAfter, retryAfter)
+		h.Set(httpheader.RetryAfter, seconds(cmp.Or(f.retry, retryAfter)))
 	}
 	if f.page {
 		h.Set(httpheader.ContentType, "text/plain; charset=utf-8")
