@@ -77,7 +77,10 @@ func (s *Server) admit(r *Request) error {
 	size := len(r.in.Message.Params)
 	var err error
 	if !s.admission.gate.TryEnter(r.share, size) {
-		err = s.admission.gate.Enter(r.ctx, r.share, size, r.in.Owner())
+		err = r.waitForPlace(r.ctx, s.admission.gate, r.share, size)
+	}
+	if err != nil {
+		r.returnAnswer()
 	}
 	switch {
 	case err == nil:

@@ -246,7 +246,6 @@ func TestRateOfAToolIsLimited(t *testing.T) {
 func TestRateOfAToolIsThatOfEachOwner(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-11")
-	bob := &mcp.Identity{Principal: mcp.Principal{Issuer: "i", Subject: "bob"}}
 	for _, test := range []struct {
 		name        string
 		first, next *mcp.Identity

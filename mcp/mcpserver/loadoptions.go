@@ -16,7 +16,9 @@ import (
 // error is an *mcp.Error of CodeRateLimited, over HTTP with status 429. When the server's
 // limits are reached, it is one of CodeOverloaded, over HTTP with status 503. Subscriptions
 // and pings do not count. Notifications without a session, as over HTTP since 2026-07-28, count
-// as requests, except for cancellations, which are never refused.
+// as requests, except for cancellations, which are never refused. A call that answers a question
+// goes before new calls and is not refused because of these limits, see AskOptions.OwnerQuestions;
+// rates count it.
 //
 // A share belongs to one authenticated principal, or else to one session or connection.
 // When the server's limits are reached, a request that has waited for half of MaxWait

@@ -168,8 +168,10 @@ type AskOptions struct {
 	// those of one owner: an authenticated principal, or else one session or connection.
 	// Calls that wait for an answer do not count as running. When a limit is reached,
 	// questions of the owner that has most are cancelled with ErrAskExpired, first those
-	// whose client has had no stream and sent no message for 30 seconds. Default: 16,384
-	// and 4,096.
+	// whose client has had no stream and sent no message for 30 seconds. In the stateless
+	// era, calls with answers count while they wait for a place: as long as their owner is
+	// within its limit, they go before its new calls, once for each requestState, and are not
+	// refused. Default: 16,384 and 4,096.
 	MaxQuestions   int
 	OwnerQuestions int
 	// MaxParked limits the values of Park that are kept between rounds, and

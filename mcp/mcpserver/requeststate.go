@@ -59,6 +59,7 @@ func (s *Server) initState() (err error) {
 	}
 	instance := rand.Text()
 	s.questions = newWaitingQuestions(o.Ask)
+	s.answers.init(o.Load)
 	s.urlElicitations = newURLElicitations()
 	s.parked.Instance, s.usedStates.Instance = instance, instance
 	s.storedUsedStates = storedUsedStates{store: s.store, instance: instance}
@@ -150,30 +151,64 @@ func (r *Request) target(p dialect.CallParams) (name, uri []byte, err error) {
 	return []byte(target.Name), []byte(target.URI), err
 }
 
-// openState returns the memory of the call from the requestState that its client has sent
-// back.
-func (r *Request) openState(ctx context.Context, token []byte, p dialect.CallParams) (m replay.Memory, err error) {
+// readState decrypts the requestState of the call, if it brings one, and sets resumed. It is
+// called once: before the call is admitted if it has to wait, otherwise afterwards. It does not
+// read the Store, and decrypts no more than a client was sent.
+func (r *Request) readState() {
+	r.stateRead = true
+	p := r.call.CallParams()
+	token, err := r.call.RequestState(p)
+	if token == nil && err == nil {
+		return
+	}
+	r.resumed = &resumption{answers: p.InputResponses, invalid: err}
+	if err == nil {
+		r.resumed.plain, r.resumed.invalid = r.unsealState(token, p)
+	}
+	if r.resumed.invalid == nil {
+		r.resumed.mark = markOf(token)
+		r.resumed.first = r.server.answers.states.add(r.resumed.mark, r.server.options.asking().expiry())
+	}
+}
+
+// unsealState decrypts a requestState of the call.
+func (r *Request) unsealState(token []byte, p dialect.CallParams) ([]byte, error) {
+	if len(token) > maxState {
+		return nil, errState()
+	}
 	bound, err := r.bind(p)
 	if err != nil {
-		return m, err
+		return nil, err
+	}
+	plain, err := r.server.keys.Open(token, bound, time.Now())
+	if err != nil {
+		return nil, errState()
+	}
+	return plain, nil
+}
+
+// openMemory returns the memory of the call from the requestState that readState has decrypted, or
+// from the Store.
+func (r *Request) openMemory(ctx context.Context) (m replay.Memory, err error) {
+	plain := r.resumed.plain
+	r.resumed.plain = nil
+	if r.resumed.invalid != nil {
+		return m, r.resumed.invalid
 	}
 	s := r.server
-	plain, err := s.keys.Open(token, bound, time.Now())
-	if err != nil {
-		return m, errState()
-	}
 	if id, stored := cutStored(plain); stored {
 		value, found, err := s.storedStates.get(ctx, id)
 		if err != nil {
 			return m, fmt.Errorf("requestState: %w", err)
 		}
-		if plain, err = s.keys.Open(value, bound, time.Now()); err != nil || !found {
+		if plain, err = s.keys.Open(value, r.boundTo[:], time.Now()); err != nil || !found {
 			return m, errState()
 		}
 	}
 	if m, err = replay.DecodeMemory(plain); err != nil {
 		return m, errState()
 	}
+	r.resumed.state = m.ID
 	return m, nil
 }
 

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -44,28 +45,31 @@ func (r *Request) Round() int {
 //	 └─ endRun               an open question overrides what the handlers return
 func (r *Request) beginRun() error {
 	m := replay.Memory{StartedAt: time.Now()}
-	if r.call.CanRequest() || !mayRequireInput[r.method] {
+	if !r.mayBringState() {
 		r.run.Start(m, nil, 0)
 		return nil
 	}
 	r.replays = true
-	p := r.call.CallParams()
-	state, err := r.call.RequestState(p)
-	if state != nil {
-		m, err = r.openState(r.ctx, state, p)
-		r.resumed = &resumption{state: m.ID}
+	if !r.stateRead {
+		r.readState()
 	}
+	if r.resumed == nil {
+		r.run.Start(m, &r.handlers, r.server.options.asking().maxRounds())
+		return nil
+	}
+	m, err := r.openMemory(r.ctx)
 	if err != nil {
 		return err
 	}
 	r.run.Start(m, &r.handlers, r.server.options.asking().maxRounds())
-	if state != nil {
-		for key, answer := range rawjson.Members(p.InputResponses) {
-			r.run.Give(string(key), answer)
-		}
+	for key, answer := range rawjson.Members(r.resumed.answers) {
+		r.run.Give(string(key), answer)
 	}
 	return nil
 }
+
+// mayBringState reports whether the request may have a requestState, and be answered with one.
+func (r *Request) mayBringState() bool { return !r.call.CanRequest() && mayRequireInput[r.method] }
 
 // endRun returns the outcome of the call. An open question overrides what handlers and
 // middleware return.
@@ -165,8 +169,15 @@ func (r *Request) releaseRun() {
 	replay.CloseAll(left)
 }
 
-// resumption is the part of a requestState that can be used only once.
+// resumption is the requestState that a call brings.
 type resumption struct {
+	plain   []byte         // decrypted; nil after openMemory
+	invalid error          // why the call is refused
+	answers jsontext.Value // inputResponses
+	mark    stateMark
+	first   bool // no other call has brought the state
+
+	// What can be used only once.
 	once  sync.Once
 	state string // the id of the state
 	err   error

@@ -24,10 +24,12 @@ import (
 //	         ├─ route *              serve.go          the whole of a request
 //	         │   ├─ lookup           route.go          finds the handler of the method and the middleware
 //	         │   ├─ admit            admission.go      rates, then a slot among the running calls
+//	         │   │   └─ waitForPlace answerprecedence.go  if there is none
 //	         │   ├─ authorize        serve.go          the scopes of the method and of the named features
 //	         │   │   └─ RequireScopes scopes.go        refuses with the scopes that are missing
 //	         │   ├─ beginRun         round.go          opens requestState
-//	         │   │   └─ openState    requeststate.go   decrypts it, or reads it from the Store
+//	         │   │   ├─ readState    requeststate.go   decrypts it, unless waitForPlace has done it
+//	         │   │   └─ openMemory   requeststate.go   decodes it, or what is in the Store for it
 //	         │   ├─ handle *         serve.go          calls the middleware
 //	         │   │   └─ run *        route.go          layer by layer, then the handler:
 //	         │   │       └─ callTool * toolcall.go     looks up the tool

@@ -61,6 +61,7 @@ type Server struct {
 
 	// questions are the questions whose answers calls of the session era wait for.
 	questions waitingQuestions
+	answers   answers
 
 	draining atomic.Bool     // Drain or Shutdown was called
 	open     context.Context // ends when a shutdown begins

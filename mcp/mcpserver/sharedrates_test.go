@@ -72,7 +72,6 @@ func TestReplicasShareTheRateOfAToolForEachPrincipal(t *testing.T) {
 	claim.Shows(t, "R-218c")
 	synctest.Test(t, func(t *testing.T) {
 		replicas := sharingRates(t, mcpserver.LoadOptions{ToolRate: mcp.Rate{PerSecond: -1}}, mcpserver.Rate(40, 40))
-		bob := &mcp.Identity{Principal: mcp.Principal{Issuer: "i", Subject: "bob"}}
 		for _, by := range []*mcp.Identity{ann, bob} { // the calls of one take nothing from the other
 			for burst := 40; burst >= 0; burst -= 40 {
 				if got, want := callAll(10*time.Second, by, replicas), 400+burst; got < want*9/10 || got > want*11/10 {

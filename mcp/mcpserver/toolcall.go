@@ -136,7 +136,7 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 	if r.detached != nil {
 		err = t.slots.EnterKept(ctx, nil, 0, r.in.Owner())
 	} else {
-		err = t.slots.Enter(ctx, nil, 0, r.in.Owner())
+		err = r.waitForPlace(ctx, t.slots, nil, 0)
 	}
 	if errors.Is(err, limit.ErrWhole) {
 		r.ReportLimit(mcp.LimitToolCalls)

@@ -131,9 +131,9 @@ func (d timeout) tool(t *tool) { t.timeout = time.Duration(d) }
 // is admitted between two of them. While calls wait, LoadOptions limits their number. A call that runs as a task
 // waits until a slot is free or the task is cancelled.
 //
-// A call releases its slot while it waits for its client, in both eras. In the session era a
-// call that has its answer gets a slot before new calls, and waits for it until its caller
-// cancels it; in the stateless era the retry with the answer is a new call. A call counts as
+// A call releases its slot while it waits for its client, in both eras. A call that has its
+// answer waits for a slot until its caller cancels it: in the session era before new calls, in
+// the stateless era before new calls of its owner (see AskOptions.OwnerQuestions). A call counts as
 // waiting while any of its goroutines waits for the client; its other goroutines continue
 // without the slot. Limit panics when n is not positive.
 func Limit(n int) ToolOption {
