@@ -30,16 +30,17 @@ type connection struct {
 	lossCounted  bool         // lasted has returned its duration; guarded by Client.mu
 	endedAt      atomic.Int64 // when the end of the link was noticed, in Unix nanoseconds
 
-	checking         atomic.Bool    // checkSession runs
-	reportOnce       sync.Once      // reports the end of the link
-	subscriptionLock chan struct{}  // capacity 1; held while subscriptions of a session change
-	subscribed       map[string]int // by URI: number of subscribers; guarded by subscriptionLock
+	checking   atomic.Bool // checkSession runs
+	reportOnce sync.Once   // reports the end of the link
+	resources  *resourceSubscriptions
 }
 
 var _ exchange.Inbox = (*connection)(nil)
 
 func newConnection(c *Client) *connection {
-	return &connection{client: c, subscriptionLock: make(chan struct{}, 1), subscribed: make(map[string]int)}
+	k := &connection{client: c}
+	k.resources = newResourceSubscriptions(k)
+	return k
 }
 
 // dialect returns the dialect of the negotiated revision. Before the negotiation it

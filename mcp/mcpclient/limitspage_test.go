@@ -29,6 +29,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "waiting for a required URL elicitation", minElicitationPause, maxElicitationPause)
 	claim.Limit(t, "checking roots for changes after the server has listed them", o.rootsInterval(), maxWatchedRoots)
 	claim.Limit(t, "one text of a log message in a logger (`LogTo`)", claim.Bytes(maxLogText))
+	claim.Limit(t, "requests to end subscriptions that one connection sends at once; for how long each waits for its answer, in the background", maxUnsubscribing, unsubscribeTimeout)
 	claim.Limit(t, "elicitation requests of one server; its sampling requests, counted separately", int(o.questionRate().PerSecond), o.questionRate().Burst)
 	claim.Limit(t, "exits of a command within a minute", maxLosses, suspension)
 	claim.Limit(t, "automatic retries of a request that the server has certainly not started", maxRetries)

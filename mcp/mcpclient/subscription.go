@@ -16,12 +16,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-const (
-	// listSubscriptionWait bounds how long Connect waits for the subscription to lists.
-	listSubscriptionWait = 5 * time.Second
-	// unsubscribeTimeout bounds resources/unsubscribe.
-	unsubscribeTimeout = 5 * time.Second
-)
+// listSubscriptionWait bounds how long Connect waits for the subscription to lists.
+const listSubscriptionWait = 5 * time.Second
 
 // subscription is a request for notifications of changes. It is renewed on every new
 // connection, in the form of its era: one resources/subscribe for each URI, or one
@@ -94,8 +90,8 @@ func (k *connection) subscribeUntilLost(ctx context.Context, s *subscription, ac
 	if k.stateless() && !isEmpty(filter) {
 		return k.listen(ctx, filter, active)
 	}
-	subscribed, err := k.subscribe(ctx, filter.ResourceSubscriptions)
-	defer k.unsubscribe(ctx, subscribed)
+	subscribed, err := k.resources.subscribe(ctx, filter.ResourceSubscriptions)
+	defer k.resources.unsubscribe(subscribed)
 	if err != nil {
 		return err
 	}
@@ -123,60 +119,6 @@ func (k *connection) offered(filter mcp.SubscriptionFilter) (mcp.SubscriptionFil
 
 func isEmpty(f mcp.SubscriptionFilter) bool {
 	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0
-}
-
-// subscribe subscribes to resources in a session. It sends one request for a resource
-// that has several subscribers.
-//
-// Spec: 2025-11-25 server/resources#subscriptions
-func (k *connection) subscribe(ctx context.Context, uris []string) (done []string, err error) {
-	err = k.withSubscriptionLock(ctx, func() error {
-		for i, uri := range uris {
-			if k.subscribed[uri] == 0 {
-				if err := k.request(ctx, mcp.MethodResourcesSubscribe, &mcp.SubscribeParams{URI: uri}); err != nil {
-					return fmt.Errorf("subscribe to %q: %w", uri, err)
-				}
-			}
-			k.subscribed[uri]++
-			done = uris[:i+1]
-		}
-		return nil
-	})
-	return done, err
-}
-
-// unsubscribe undoes subscribe. The context may have ended.
-func (k *connection) unsubscribe(ctx context.Context, uris []string) {
-	if len(uris) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unsubscribeTimeout)
-	defer cancel()
-	_ = k.withSubscriptionLock(ctx, func() error {
-		for _, uri := range uris {
-			if k.subscribed[uri]--; k.subscribed[uri] > 0 {
-				continue
-			}
-			delete(k.subscribed, uri)
-			if k.link.Err() == nil {
-				_ = k.request(ctx, mcp.MethodResourcesUnsubscribe, &mcp.SubscribeParams{URI: uri})
-			}
-		}
-		return nil
-	})
-}
-
-// withSubscriptionLock runs f while no other goroutine changes the subscriptions of the
-// session, so that the server gets the changes in order. It does not run f if ctx ends
-// first.
-func (k *connection) withSubscriptionLock(ctx context.Context, f func() error) error {
-	select {
-	case k.subscriptionLock <- struct{}{}:
-		defer func() { <-k.subscriptionLock }()
-		return f()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 var (

@@ -30,9 +30,10 @@ const maxUpdated = 1024
 // several times while the body of the loop runs is yielded once. The server may report
 // the URI of a part of a resource.
 //
-// The loop ends without an error when ctx ends, and with one when the server refuses the
-// subscription or the client cannot reconnect. Without URIs it ends at once. Leaving the
-// loop does not wait for the server: the client unsubscribes in the background.
+// The loop ends without an error as soon as ctx ends, and with one when the server refuses
+// the subscription or the client cannot reconnect. Without URIs it ends at once. Nothing waits
+// for the server to end the subscription: the client unsubscribes in the background, for 5
+// seconds at most.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if len(uris) == 0 {
@@ -42,15 +43,15 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 		defer stop()
 		w := c.addWatcher(uris)
 		defer c.removeWatcher(w)
-		// Client.Close waits for this goroutine. The loop does not, because it may
-		// still have to unsubscribe.
+		// Client.Close waits for this goroutine. The loop does not, because the goroutine may
+		// still have to cancel a request.
 		ended := make(chan error, 1)
 		started := c.goTracked(func() { ended <- c.keepSubscribed(ctx, c.watchSubscription(w)) })
 		if !started {
 			yield("", fmt.Errorf("watch: %w", ErrClosed))
 			return
 		}
-		if err := w.yieldAll(ended, yield); err != nil && ctx.Err() == nil {
+		if err := w.yieldAll(ctx, ended, yield); err != nil && ctx.Err() == nil {
 			yield("", fmt.Errorf("watch: %w", err))
 		}
 	}
@@ -114,17 +115,19 @@ func (c *Client) allWatchers() []*watcher {
 	return slices.Collect(maps.Keys(c.watchers))
 }
 
-// yieldAll yields changes until the loop is left, for which it returns nil, or until the
-// subscription has ended, whose error it returns.
-func (w *watcher) yieldAll(ended chan error, yield func(string, error) bool) error {
+// yieldAll yields changes until the loop is left or ctx ends, for which it returns nil, or until
+// the subscription has ended, whose error it returns.
+func (w *watcher) yieldAll(ctx context.Context, ended chan error, yield func(string, error) bool) error {
 	for {
 		select {
 		case <-w.wake:
 		case err := <-ended:
 			return err
+		case <-ctx.Done():
+			return nil
 		}
 		for _, uri := range w.take() {
-			if !yield(uri, nil) {
+			if ctx.Err() != nil || !yield(uri, nil) {
 				return nil
 			}
 		}

@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -571,5 +572,156 @@ func TestSecondAcknowledgementIsIgnored(t *testing.T) {
 		}
 		cancel()
 		<-w.done
+	})
+}
+
+// silentUnsubscribe is a server of the session era that answers no resources/unsubscribe until
+// release is closed, and then processes it.
+func silentUnsubscribe(w *watchable, release <-chan struct{}) func(*script, message) string {
+	return session(mcp.V20251125, func(s *script, m message) string {
+		if m.Method == mcp.MethodResourcesUnsubscribe {
+			<-release
+		}
+		return w.handle(s, m)
+	})
+}
+
+func TestWatchReturnsWhenItsContextEndsAlthoughTheServerIsSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		servers, target := serve(t, silentUnsubscribe(new(watchable), release))
+		c := connect(t, target, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		w := watch(ctx, c, "a://1", "a://2")
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		select {
+		case <-w.done:
+		default:
+			t.Error("want the loop to end with its context; it waits for the answer to resources/unsubscribe")
+		}
+		if got := len(servers.nth(0).messages(mcp.MethodResourcesUnsubscribe)); got != 2 {
+			t.Errorf("got %d resources/unsubscribe, want one for each resource", got)
+		}
+		close(release)
+		<-w.done
+	})
+}
+
+func TestWatchYieldsNothingAfterTheEndOfItsContext(t *testing.T) {
+	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
+		c := connect(t, target, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var got []string
+		for uri, err := range c.Watch(ctx, "a://1", "a://2") {
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, uri)
+			cancel() // and go on
+		}
+		if !slices.Equal(got, []string{"a://1"}) {
+			t.Errorf("got %v, want a://1 alone", got)
+		}
+	})
+}
+
+// A server may process the two requests in any order, so the client subscribes again when the
+// unsubscription has been answered.
+func TestWatchBeginsAgainBeforeTheServerHasAnsweredTheUnsubscription(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		server := new(watchable)
+		servers, target := serve(t, silentUnsubscribe(server, release))
+		c := connect(t, target, nil)
+		first, cancel := context.WithCancel(t.Context())
+		watch(first, c, "a://1")
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+
+		second, cancel := context.WithCancel(t.Context())
+		w := watch(second, c, "a://1")
+		other := watch(second, c, "a://2")
+		synctest.Wait()
+		if got := append(w.take(), other.take()...); !slices.Equal(got, []string{"a://1", "a://2"}) {
+			t.Errorf("before the answer: got %v, want both subscriptions active", got)
+		}
+		close(release)
+		synctest.Wait()
+		if got := w.take(); !slices.Equal(got, []string{"a://1"}) {
+			t.Errorf("after the answer: got %v, want a://1, which may have changed", got)
+		}
+		if got := server.open(); got != 2 {
+			t.Errorf("got %d subscriptions at the server, want 2", got)
+		}
+		server.tell(servers.nth(0), mcp.NotificationResourceUpdated, `"uri":"a://1"`)
+		synctest.Wait()
+		if got := w.take(); !slices.Equal(got, []string{"a://1"}) {
+			t.Errorf("got %v, want the change", got)
+		}
+		cancel()
+		<-w.done
+		<-other.done
+		synctest.Wait()
+		if got := server.open(); got != 0 {
+			t.Errorf("at the end: got %d subscriptions at the server, want none", got)
+		}
+	})
+}
+
+// A subscription that the server may have got is ended, too.
+func TestWatchWhoseContextEndsBeforeTheAnswerUnsubscribes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		servers, target := serve(t, session(mcp.V20251125, func(s *script, m message) string {
+			if m.Method == mcp.MethodResourcesSubscribe {
+				return "" // never answered
+			}
+			return m.result(`{}`)
+		}))
+		c := connect(t, target, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		w := watch(ctx, c, "a://1")
+		synctest.Wait()
+		cancel()
+		<-w.done
+		synctest.Wait()
+		if got := len(servers.nth(0).messages(mcp.MethodResourcesUnsubscribe)); got != 1 {
+			t.Errorf("got %d resources/unsubscribe, want 1", got)
+		}
+	})
+}
+
+func TestCloseEndsUnsubscriptionsThatAreNotAnswered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		servers, target := serve(t, silentUnsubscribe(new(watchable), release))
+		c := connect(t, target, nil)
+		var uris []string
+		for i := range 50 {
+			uris = append(uris, fmt.Sprintf("a://%d", i))
+		}
+		for range c.Watch(t.Context(), uris...) {
+			break
+		}
+		synctest.Wait()
+		if got := len(servers.nth(0).messages(mcp.MethodResourcesUnsubscribe)); got != 8 {
+			t.Errorf("got %d resources/unsubscribe at once, want 8", got)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := len(servers.nth(0).messages(mcp.MethodResourcesUnsubscribe)); got != 16 {
+			t.Errorf("after 5 s: got %d resources/unsubscribe, want 16", got)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		close(release)
 	})
 }
