@@ -61,6 +61,7 @@ func AskAll(ctx context.Context, questions ...Question) error {
 	case r == nil:
 		return questions[0].wrap(ErrNotInCall)
 	}
+	r.asked.Store(true)
 	if err := r.mayAsk(ctx); err != nil {
 		return questions[0].wrap(err)
 	}
@@ -90,4 +91,12 @@ func AskAll(ctx context.Context, questions ...Question) error {
 		return r.askAndWait(ctx, slices.Clone(open)) // a copy: its goroutines must not move room to the heap
 	}
 	return r.askInRounds(open)
+}
+
+// Asked reports whether the call has asked its client something, in this round or in an earlier
+// one: with [Ask], [AskAll], [Request.Call] or an *mcp.InputRequiredResult, and whether or not
+// there was an answer. A call of [Detach] whose work may ask counts, too. The result of such a
+// call can depend on more than its params. Asked returns false when r is nil.
+func (r *Request) Asked() bool {
+	return r != nil && (r.asked.Load() || r.resumed != nil || r.run.Round() > 0)
 }

@@ -67,6 +67,9 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 	if !r.server.detached.Enter() {
 		return nil, nil, exchange.ShuttingDown(r.method)
 	}
+	if b.Ask != nil {
+		r.asked.Store(true)
+	}
 	d := &Request{method: r.method, call: r.call, in: r.in, server: r.server, route: r.route, replayed: r.replayed, detached: &b}
 	if err := r.run.Move(&d.run); err != nil {
 		r.server.detached.Leave()

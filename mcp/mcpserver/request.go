@@ -32,7 +32,8 @@ type Request struct {
 	replays  bool // a question ends the run, and the client repeats the call with its answers
 	admitted bool // it has a slot among the running calls, or had one
 
-	stateRead bool // resumed is set, if the request brings a state
+	stateRead bool        // resumed is set, if the request brings a state
+	asked     atomic.Bool // something was asked in this round
 
 	ctx      context.Context // ends when the sender no longer waits for the reply
 	route    route           // what the message goes through

@@ -19,6 +19,7 @@ func (r *Request) Call(ctx context.Context, method string, params, out any) erro
 	if r == nil {
 		return ErrNotInCall
 	}
+	r.asked.Store(true)
 	if r.detached != nil {
 		return r.callDetached(ctx, method, params, out)
 	}

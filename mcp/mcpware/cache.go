@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,9 +29,10 @@ const (
 // registration has its own cache, so a replaced tool starts with an empty one. Rate,
 // Limit and Timeout do not count calls that are answered from the cache.
 //
-// Errors, results that require input, tasks, and results of arguments of more than 4 KiB
-// are not cached. The cache of a tool has 1,024 results; beyond that, the least recently
-// used one is dropped. Cache panics if ttl is not positive.
+// Errors, results of calls that have asked the client something ([mcpserver.Request.Asked]),
+// tasks, and results of arguments of more than 4 KiB are not cached. The cache of a tool has
+// 1,024 results; beyond that, the least recently used one is dropped. Cache panics if ttl is
+// not positive.
 func Cache(ttl time.Duration) mcpserver.ToolOption {
 	if ttl <= 0 {
 		panic(fmt.Sprintf("mcpware.Cache: ttl %v: want more than 0", ttl))
@@ -48,7 +48,7 @@ func Cache(ttl time.Duration) mcpserver.ToolOption {
 				return copyResult(result), nil
 			}
 			result, err := next(ctx, p)
-			if kept, ok := result.(*mcp.CallToolResult); ok && err == nil && kept != nil && !kept.IsError {
+			if kept, ok := result.(*mcp.CallToolResult); ok && err == nil && kept != nil && !kept.IsError && !mcpserver.From(ctx).Asked() {
 				c.put(key, copyResult(kept))
 			}
 			return result, err
@@ -66,24 +66,24 @@ func copyResult(r *mcp.CallToolResult) *mcp.CallToolResult {
 // cacheKey holds everything that a result depends on.
 type cacheKey struct {
 	principal mcp.Principal
-	scopes    string // sorted; handlers may ask for more than the tool does
+	scopes    string // the set, sorted; handlers may ask for more than the tool does
 	arguments string // in the canonical form
 }
 
-// keyOf returns the key of a call whose result may be cached. Calls that carry answers or request a
-// task have none.
+// keyOf returns the key of a call whose result may be cached. Calls that have asked, that carry
+// answers, or that request a task have none.
 func keyOf(ctx context.Context, p *mcp.CallToolParams) (cacheKey, bool) {
-	if p.Task != nil || p.RequestState != nil || len(p.InputResponses) > 0 {
+	r := mcpserver.From(ctx)
+	if r.Asked() || p.Task != nil || p.RequestState != nil || len(p.InputResponses) > 0 {
 		return cacheKey{}, false
 	}
 	arguments := slices.Clone(p.Arguments)
 	if len(arguments) > maxCacheKey || len(arguments) > 0 && arguments.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
 		return cacheKey{}, false
 	}
-	r := mcpserver.From(ctx)
 	key := cacheKey{principal: r.Principal(), arguments: string(arguments)}
 	if who := r.Identity(); who != nil {
-		key.scopes = strings.Join(slices.Sorted(slices.Values(who.Scopes)), " ")
+		key.scopes = fmt.Sprintf("%q", slices.Compact(slices.Sorted(slices.Values(who.Scopes))))
 	}
 	return key, true
 }
