@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Socket returns a target that the client dials with the given network and address, such
@@ -42,7 +43,8 @@ func (t socketTarget) connect(ctx context.Context, c *Client) (*connection, erro
 
 // Stream returns a target at the other end of a byte stream. Messages have the framing
 // of stdio. The client owns the stream and closes it. It cannot reconnect: when the
-// stream ends, all calls fail with a LostError.
+// stream ends, all calls fail with a LostError. A panic of a method of the stream is logged
+// and ends the connection.
 func Stream(stream io.ReadWriteCloser) Target { return streamTarget{stream} }
 
 type streamTarget struct{ stream io.ReadWriteCloser }
@@ -59,5 +61,6 @@ func (t streamTarget) connect(ctx context.Context, c *Client) (*connection, erro
 
 // lineConn returns a connection over a byte stream, with the limits of the client.
 func (c *Client) lineConn(s io.ReadWriteCloser) mcp.Conn {
+	s = usercode.Stream(s, c.opts.logger())
 	return stdio.New(s, s, s, c.opts.lines())
 }

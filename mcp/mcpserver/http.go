@@ -152,12 +152,13 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net
 // means, and HTTPOptions.MaxConns bounds its connections. If the connections of l are of
 // TLS (tls.NewListener), it serves HTTP/2, too. When ctx is done, ServeListener calls Drain, continues to serve for up to
 // HTTPOptions.LameDuck, so that no client loses a request, and then calls Shutdown, with a
-// timeout of 10 seconds. It closes l, and returns nil if the shutdown was complete.
+// timeout of 10 seconds. It closes l, and returns nil if the shutdown was complete. Panics of l
+// and of its connections are contained as by ServeSocket, but not those of a connection below TLS.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handler) error {
 	o := s.options.orZero().HTTP
 	bounded := listen.New(l, o.maxConns(), func(reached mcp.Limit) {
 		s.limits.Reached(mcp.LimitReached{Limit: reached})
-	})
+	}, s.options.logger())
 	bounded.TrustedProxies = o.trustedProxies()
 	server := &http.Server{
 		Handler:           streamhttp.LimitHeaders(streamhttp.LimitUnread(h)),
@@ -177,7 +178,7 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handl
 	var failed error
 	select {
 	case err := <-ended:
-		failed = fmt.Errorf("serve %s: %w", l.Addr(), err)
+		failed = fmt.Errorf("serve %s: %w", bounded.Addr(), err)
 	case <-ctx.Done():
 		s.lameDuck(o.lameDuck(), bounded)
 		finishAccepted(bounded, ended)

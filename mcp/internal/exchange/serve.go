@@ -108,6 +108,9 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	if errors.Is(err, io.EOF) || c.clientLeft.Load() && err != errMadeRoom {
 		return nil
 	}
+	if failed := c.unwritable.Load(); failed != nil && errors.Is(err, io.ErrClosedPipe) {
+		return *failed
+	}
 	return err
 }
 
@@ -202,6 +205,8 @@ type serving struct {
 	// only replies may still be sent.
 	ended, clientLeft, expired atomic.Bool
 	draining                   atomic.Bool // new requests are refused
+	// unwritable is the error of the first write that has failed, unless the client had left.
+	unwritable atomic.Pointer[error]
 }
 
 func (c *serving) read(ctx context.Context) error {
@@ -327,6 +332,8 @@ func (c *serving) write(ctx context.Context, msg []byte) {
 func (c *serving) writeFailed(err error) {
 	if left := errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE); left && !c.ended.Load() {
 		c.clientLeft.Store(true)
+	} else {
+		c.unwritable.CompareAndSwap(nil, &err)
 	}
 	c.end()
 }

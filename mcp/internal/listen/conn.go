@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // conn is a connection that has a place in the pool of its Listener until it is closed.
@@ -106,8 +107,11 @@ func (c *conn) abort() {
 	if secure, ok := below.(interface{ NetConn() net.Conn }); ok {
 		below = secure.NetConn()
 	}
-	_ = below.Close()
+	closeConn(below)
 }
+
+// closeConn closes a connection. A panic is possible where the connection is below TLS.
+func closeConn(c net.Conn) { _ = usercode.Run(c.Close) }
 
 // CloseWrite closes the sending side. net/http uses it when it has not read a request to
 // its end: the client can read the response before the connection is closed, where a

@@ -3,6 +3,7 @@ package listen
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // descriptorPoll is how often Accept checks for free file descriptors while there are too
@@ -54,10 +56,10 @@ type Listener struct {
 // New returns a Listener that accepts connections of l, of which up to maxConns are open
 // together. It calls limitReached with LimitConnections for each connection that it closes,
 // and with LimitDescriptors when file descriptors become scarce. limitReached is called
-// without a lock.
-func New(l net.Listener, maxConns int, limitReached func(mcp.Limit)) *Listener {
+// without a lock. Panics of l and of its connections are contained (usercode.Listener) and logged.
+func New(l net.Listener, maxConns int, limitReached func(mcp.Limit), logger *slog.Logger) *Listener {
 	return &Listener{
-		Listener: l, limitReached: limitReached, scarce: descriptorsScarce,
+		Listener: usercode.Listener(l, logger), limitReached: limitReached, scarce: descriptorsScarce,
 		closed: make(chan struct{}), connClosed: make(chan struct{}),
 		secure: make(map[*tls.Conn]*conn), pool: limit.NewPool(limit.PoolBounds{Total: int64(maxConns), Address: addressShare(maxConns), KeepBusy: true}),
 	}
@@ -79,7 +81,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		// The new connection has no place yet. Otherwise it would be the first to be closed, for
 		// it is the only one without an admitted request where all others are idle.
 		if err := l.waitForDescriptors(); err != nil {
-			_ = accepted.Close()
+			closeConn(accepted)
 			return nil, err
 		}
 		if c := l.admit(accepted); c != nil {
@@ -99,7 +101,7 @@ func (l *Listener) admit(accepted net.Conn) net.Conn {
 	})
 	if err != nil {
 		l.limitReached(mcp.LimitConnections)
-		_ = accepted.Close()
+		closeConn(accepted)
 		return nil
 	}
 	c.place = place
@@ -138,9 +140,12 @@ func (l *Listener) conn(c net.Conn, state http.ConnState) *conn {
 // interface and for trusted proxies the connection itself.
 func (l *Listener) ownerOf(c net.Conn) limit.Owner {
 	var ip netip.Addr
-	if from, ok := c.RemoteAddr().(*net.TCPAddr); ok {
-		ip = from.AddrPort().Addr().Unmap().WithZone("")
-	}
+	_ = usercode.Run(func() error { // of a connection below TLS
+		if from, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+			ip = from.AddrPort().Addr().Unmap().WithZone("")
+		}
+		return nil
+	})
 	if slices.ContainsFunc(l.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		ip = netip.Addr{}
 	}

@@ -77,7 +77,7 @@ func serveHTTP(t *testing.T, maxConns int, scarce func() bool) *httpServer {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.reported = append(s.reported, l)
-	})
+	}, quiet)
 	if scarce != nil {
 		s.listener.scarce = scarce
 	}
@@ -420,7 +420,7 @@ func TestScarceDescriptorsCloseTheLongestIdleConnectionForANewOne(t *testing.T) 
 func TestCloseEndsAnAcceptThatWaitsForDescriptors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := New(newQueue(), 1, func(mcp.Limit) {})
+		l := New(newQueue(), 1, func(mcp.Limit) {}, quiet)
 		l.scarce = func() bool { return true }
 		accepted := make(chan error, 1)
 		go func() {
@@ -443,7 +443,7 @@ func TestCloseEndsAnAcceptThatWaitsForDescriptors(t *testing.T) {
 func acceptOne(t *testing.T, c net.Conn) (*Listener, net.Conn) {
 	t.Helper()
 	q := newQueue()
-	l := New(q, 10, func(mcp.Limit) {})
+	l := New(q, 10, func(mcp.Limit) {}, quiet)
 	go func() { q.dialed <- c }()
 	accepted, err := l.Accept()
 	if err != nil {
@@ -480,7 +480,7 @@ func TestWaitUntilUnused(t *testing.T) {
 			})
 		})
 	}
-	if err := New(newQueue(), 1, nil).WaitUntilUnused(t.Context()); err != nil {
+	if err := New(newQueue(), 1, nil, quiet).WaitUntilUnused(t.Context()); err != nil {
 		t.Errorf("without a connection: got %v, want nil", err)
 	}
 }
@@ -561,5 +561,5 @@ func TestConnStateIgnoresOtherConnections(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
 	defer theirs.Close()
-	New(newQueue(), 1, nil).ConnState(theirs, http.StateIdle)
+	New(newQueue(), 1, nil, quiet).ConnState(theirs, http.StateIdle)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Options holds the limits of a Conn. Nil means all defaults, and so does the
@@ -143,7 +144,9 @@ func (c *Conn) shutDown() error {
 		return nil
 	}
 	err := c.closer.Close()
-	c.in.src.wait()
+	if _, panicked := errors.AsType[*usercode.Panic](err); !panicked { // it may have left a Read pending
+		c.in.src.wait()
+	}
 	return err
 }
 

@@ -1,5 +1,5 @@
 // Package usercode runs code of the users of the library, such as handlers,
-// hooks and stores, and turns its panics into errors. The stack of a panic goes
+// hooks, stores, streams and listeners, and turns its panics into errors. The stack of a panic goes
 // into the log and never into the text of the error.
 package usercode
 
