@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -24,7 +25,9 @@ type BreakerOptions struct {
 	// Pause is how long the breaker stays open. Then it passes one request at a time, and the first
 	// one that succeeds closes it. Default: 10 seconds.
 	Pause time.Duration
-	// OnChange is called when the breaker opens and when it closes. It must not use the client.
+	// OnChange is called when the breaker opens and when it closes: for one change after the
+	// other, in their order, before the request that has made the change returns or, if the call
+	// for an earlier change still runs, after that one. It may use the client.
 	OnChange func(open bool)
 }
 
@@ -45,19 +48,21 @@ func (o *BreakerOptions) pause() time.Duration { return cmp.Or(o.orZero().Pause,
 // Breaker of its own.
 func Breaker(o *BreakerOptions) mcpclient.Middleware {
 	o = new(*o.orZero())
+	changes := stateChanges{report: o.OnChange}
 	b := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{
 		MaxRequests:   1,
 		Timeout:       o.pause(),
 		ReadyToTrip:   func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= o.failures() },
 		IsSuccessful:  func(err error) bool { return !isOutage(err) },
 		IsExcluded:    func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: o.changed,
+		OnStateChange: changes.add,
 	})
 	return func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (any, error) {
 			if r.Inbound {
 				return next(ctx, r)
 			}
+			defer changes.reportAll()
 			result, err := b.Execute(func() (any, error) { return next(ctx, r) })
 			if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 				return nil, ErrBreakerOpen
@@ -67,11 +72,56 @@ func Breaker(o *BreakerOptions) mcpclient.Middleware {
 	}
 }
 
-func (o *BreakerOptions) changed(_ string, from, to gobreaker.State) {
-	if o.OnChange == nil || from == to || to == gobreaker.StateHalfOpen {
+// stateChanges are the changes of a breaker that OnChange does not know yet. The breaker adds them
+// while it holds its lock, and they are reported without one.
+type stateChanges struct {
+	report func(open bool) // or nil
+
+	mu        sync.Mutex
+	waiting   []bool // guarded by mu
+	reporting bool   // guarded by mu: a goroutine runs reportAll
+}
+
+// add is the OnStateChange of the breaker.
+func (c *stateChanges) add(_ string, _, to gobreaker.State) {
+	if c.report == nil || to == gobreaker.StateHalfOpen {
 		return
 	}
-	o.OnChange(to == gobreaker.StateOpen)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = append(c.waiting, to == gobreaker.StateOpen)
+}
+
+// reportAll reports the changes, unless another goroutine or a caller does so.
+func (c *stateChanges) reportAll() {
+	for {
+		open, ok := c.next()
+		if !ok {
+			return
+		}
+		func() {
+			defer c.reported()
+			c.report(open)
+		}()
+	}
+}
+
+// next returns the next change to report. reported has to be called after it was.
+func (c *stateChanges) next() (open, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reporting || len(c.waiting) == 0 {
+		return false, false
+	}
+	open, c.waiting = c.waiting[0], c.waiting[1:]
+	c.reporting = true
+	return open, true
+}
+
+func (c *stateChanges) reported() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reporting = false
 }
 
 // isOutage reports whether an error counts as a failure of the server.
