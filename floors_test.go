@@ -80,7 +80,7 @@ var floors = []placement{
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/changes", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/httpclient", beside: []string{"mcp/internal/exchange"}},
-	{floor: 3, path: "mcp/internal/listen", only: []string{"mcp", "mcp/internal/limit"}},
+	{floor: 3, path: "mcp/internal/listen", only: []string{"mcp", "mcp/internal/limit", "mcp/internal/usercode"}},
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/registry", only: []string{"mcp", "mcp/internal/dialect"}},
 	{floor: 3, path: "mcp/internal/resultcache", only: []string{"mcp", "mcp/internal/dialect"}},
