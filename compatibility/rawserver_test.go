@@ -65,6 +65,7 @@ type rawServer struct {
 	post    string // the address for POST of HTTP+SSE, if it is not on the server
 	lost    *reply // with sessions: to tools/call in a session that is lost
 	losses  int    // sessions that are lost at their first tools/call, one after the other
+	get     int    // status of a GET; 0 is 405
 
 	mu      sync.Mutex
 	starts  int             // guarded by mu: processes
@@ -82,7 +83,7 @@ func newRawServer(row *serverRow, over transport) *rawServer {
 	return &rawServer{
 		name: name, replies: all, first: row.first,
 		events: row.events, post: row.endpoint,
-		lost: row.lost, losses: row.losses, gone: make(map[string]bool),
+		lost: row.lost, losses: row.losses, get: row.get, gone: make(map[string]bool),
 	}
 }
 
@@ -205,7 +206,7 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodPost {
-		w.WriteHeader(http.StatusMethodNotAllowed)
+		w.WriteHeader(cmp.Or(s.get, http.StatusMethodNotAllowed))
 		return
 	}
 	body, err := io.ReadAll(r.Body)

@@ -28,6 +28,7 @@ type serverRow struct {
 	// first tools/call, and this is its answer to requests in a lost session.
 	lost   *reply
 	losses int
+	get    int // the status of a GET, if it is not 405
 	opens  int // sessions that a client opens without a host, if it is not 0
 	// starts is how many processes two connections start in all, if it is not 0.
 	starts map[transport]int

@@ -327,6 +327,11 @@ var serverRows = []serverRow{
 		fails: &failure{number: 4050, texts: []string{"no paper"}, data: "7"},
 	},
 	{
+		name: "session-get-404", over: overHTTP,
+		get: 404, lost: &reply{code: 404, kind: "text/plain", text: "Cannot GET /mcp"}, opens: 1,
+		want: "done",
+	},
+	{
 		name: "junk-before-the-end", over: overStdio,
 		first:   "Error: API_KEY is not set\nsee the manual\n",
 		replies: replies{"server/discover": {ends: true}, "initialize": {ends: true}},

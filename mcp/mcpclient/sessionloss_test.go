@@ -340,6 +340,77 @@ func TestSilentServerOfALostSessionDelaysNothing(t *testing.T) {
 	})
 }
 
+// A server without a stream for notifications may refuse it by any status, also by that of a lost
+// session: stateful servers on Express have no route for GET and answer 404.
+func TestFirstStreamThatIsRefusedMeansThatThereIsNone(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 404, 405, 406, 409, 410, 415, 422} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &webServer{handle: sessionWeb(mcp.V20251125, func(e *exchange) {
+				switch {
+				case e.Request.Method == http.MethodGet:
+					http.Error(e.w, "Cannot GET /mcp", status)
+				case e.message.Method == mcp.MethodToolsCall:
+					e.json(200, e.result(`{"content":[]}`))
+				default:
+					e.w.WriteHeader(http.StatusNoContent)
+				}
+			})}
+			c := connect(t, mcpclient.URL("http://server.example/mcp"), overMemory(s))
+			time.Sleep(20 * time.Second) // less than the idle time after which the session is pinged
+			if _, err := c.CallTool(t.Context(), "add", nil); err != nil {
+				t.Errorf("%d: %v", status, err)
+			}
+			if got := len(s.exchanges(http.MethodGet, "")); got != 1 {
+				t.Errorf("%d: got %d GETs, want one", status, got)
+			}
+			if got := len(s.exchanges(http.MethodPost, mcp.MethodInitialize)); got != 1 {
+				t.Errorf("%d: initialized %d times, want the session kept", status, got)
+			}
+			if got := len(s.exchanges(http.MethodPost, mcp.MethodPing)); got != 0 {
+				t.Errorf("%d: got %d pings, want none", status, got)
+			}
+		})
+	}
+}
+
+// The stream of one call is gone, and the session is not.
+func TestRefusedResumptionDoesNotEndTheSession(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 404} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &webServer{handle: sessionWeb(mcp.V20251125, func(e *exchange) {
+				switch {
+				case e.Request.Method == http.MethodGet && e.Header.Get("Last-Event-Id") == "":
+					e.w.WriteHeader(http.StatusMethodNotAllowed)
+				case e.Request.Method == http.MethodGet:
+					http.Error(e.w, "no such event", status)
+				case e.param("name") == `"broken"`:
+					e.event("id: 1", "data:") // and the stream ends
+				case e.message.Method == mcp.MethodPing:
+					e.json(200, e.result(`{}`))
+				case e.message.Method == mcp.MethodToolsCall:
+					e.json(200, e.result(`{"content":[]}`))
+				default:
+					e.w.WriteHeader(http.StatusNoContent)
+				}
+			})}
+			c := connect(t, mcpclient.URL("http://server.example/mcp"), overMemory(s))
+			_, err := c.CallTool(t.Context(), "broken", nil)
+			if _, lost := errors.AsType[*mcpclient.LostError](err); !lost {
+				t.Errorf("%d: got %v, want a LostError", status, err)
+			}
+			synctest.Wait()
+			if _, err := c.CallTool(t.Context(), "add", nil); err != nil {
+				t.Errorf("%d: %v", status, err)
+			}
+			if initialized, pings := len(s.exchanges(http.MethodPost, mcp.MethodInitialize)), len(s.exchanges(http.MethodPost, mcp.MethodPing)); initialized != 1 || pings != 1 {
+				t.Errorf("%d: initialized %d times and pinged %d times, want the session checked and kept", status, initialized, pings)
+			}
+		})
+	}
+}
+
 // The stream of notifications has no message that a server could answer, so a request
 // finds out whether the session is lost.
 func TestRefusedStreamOfNotificationsLeadsToANewSession(t *testing.T) {
@@ -351,6 +422,7 @@ func TestRefusedStreamOfNotificationsLeadsToANewSession(t *testing.T) {
 		"404":                           {404, 404, 2},
 		"400":                           {400, 400, 2},
 		"400, but the session is known": {400, 200, 1},
+		"404, but the session is known": {404, 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -191,7 +191,8 @@ func (s *eventSource) pause(ctx context.Context, fruitless int) error {
 	}
 }
 
-// open makes one connection. It ends the link when the session is gone.
+// open makes one connection. A refusal does not say that the session is lost: a server without
+// such a stream refuses it, too. A request finds out, unless this is the first stream of the session.
 func (s *eventSource) open(ctx context.Context) (*response, error) {
 	s.resumeID = s.lastID
 	resp, err := s.link.do(ctx, s.link.outgoing(http.MethodGet, nil, func(h http.Header) {
@@ -201,15 +202,10 @@ func (s *eventSource) open(ctx context.Context) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = resp.refusal(); errors.Is(err, ErrSessionLost) {
-		err = ErrSessionLost // the request of the stream was sent, and may have run
-		s.link.End(err)
-	}
 	switch kind := mediaType(resp.Header); {
-	case err != nil:
 	case !resp.ok():
 		err = statusError(resp.Response)
-		if s.opened || !s.requestID.IsZero() { // many servers refuse the first GET of a session, because they have no such stream
+		if s.opened || !s.requestID.IsZero() {
 			s.link.checkAfter(err)
 		}
 	case kind != httpheader.TypeEventStream:

@@ -14,9 +14,10 @@ import (
 // A session is lost when the server does not know it any more:
 //
 //	response                                        the session is
-//	404 to any message or GET                       lost
+//	404 to any message                              lost
 //	400 to a request, whose body is not its answer  lost, unless 400 does not count now
-//	400 to a notification or a resumption           checked with a request, see CheckSession
+//	400 to a notification                           checked with a request, see CheckSession
+//	400 or 404 to a GET, unless it is the first     checked with a request
 //	anything else                                   not lost
 //
 //	open ──loss──▶ lost ──next use──▶ initialize ──▶ open; the refused requests are sent again:
@@ -132,11 +133,11 @@ func (l *Link) endIfLost(err error) {
 	}
 }
 
-// checkAfter checks the session after a message that has no response was refused with
-// 400.
+// checkAfter checks the session after a message that has no response, or a GET, was refused with
+// 400 or 404.
 func (l *Link) checkAfter(err error) {
 	e, ok := errors.AsType[*StatusError](err)
-	if ok && e.Status == http.StatusBadRequest && l.inSession() && l.CheckSession != nil {
+	if ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound) && l.inSession() && l.CheckSession != nil {
 		l.CheckSession()
 	}
 }
