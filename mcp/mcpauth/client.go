@@ -60,6 +60,12 @@ type binding struct {
 	Old      bool     `json:"old,omitzero"`     // see target.old
 }
 
+// isFor reports whether a binding, which may be nil, is for the resource and the authorization
+// server of a target.
+func (b *binding) isFor(t *target) bool {
+	return b != nil && oauth.SameIdentifier(b.Issuer, t.metadata.Issuer) && oauth.SameIdentifier(b.Resource, t.resource)
+}
+
 // renewed is the newest token that this process got.
 type renewed struct {
 	access oauth.Secret
@@ -225,7 +231,7 @@ func (c *Client) unauthorized(ctx context.Context, req *http.Request, ch challen
 		if err != nil {
 			return err
 		}
-		same := b != nil && b.Issuer == t.metadata.Issuer && b.Resource == t.resource
+		same := b.isFor(t)
 		if same || c.grant != nil {
 			if done, err := c.renewed(ctx, t, b, attached(req), ch); done || err != nil {
 				return err
@@ -337,7 +343,11 @@ func (c *Client) renew(ctx context.Context, key grantKey, old *grant) (*grant, e
 		return nil, err
 	}
 	if c.grant != nil {
-		return c.acquire(ctx, t, b, old)
+		g, err := c.acquire(ctx, t, b, old)
+		if err == nil {
+			g.Issuer = key.Issuer // which the metadata may spell in another way by now
+		}
+		return g, err
 	}
 	k, err := c.clientOfGrant(ctx, t.metadata, key.ClientID)
 	if err != nil {

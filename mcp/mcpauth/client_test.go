@@ -194,7 +194,8 @@ func TestResponseOfAnotherIssuerIsNotUsed(t *testing.T) {
 	}{
 		{"=", true, "", ""},
 		{"-", true, "", "names no issuer"},
-		{"/", true, "", "another issuer"},
+		{"/", true, "", ""},
+		{"//", true, "", "another issuer"},
 		{"=", nil, "", ""},
 		{"-", nil, "", ""},
 		{"https://evil.example", nil, "", "another issuer"},
@@ -209,8 +210,8 @@ func TestResponseOfAnotherIssuerIsNotUsed(t *testing.T) {
 			switch tt.iss {
 			case "-":
 				delete(response, "iss")
-			case "/":
-				response["iss"][0] += "/"
+			case "/", "//":
+				response["iss"][0] += tt.iss
 			case "=":
 			default:
 				response["iss"] = []string{tt.iss}
@@ -226,7 +227,7 @@ func TestResponseOfAnotherIssuerIsNotUsed(t *testing.T) {
 			continue
 		}
 		err := r.fails(c, tt.want)
-		if strings.Contains(err.Error(), "evil") || len(r.forms) > 0 || tt.want != tt.fault && tt.fault != "" && strings.Contains(err.Error(), tt.fault) {
+		if len(r.forms) > 0 || tt.want != tt.fault && tt.fault != "" && strings.Contains(err.Error(), tt.fault) {
 			t.Errorf("%+v: %d token requests, error %v", tt, len(r.forms), err)
 		}
 	}

@@ -166,7 +166,7 @@ func checkParent(ctx context.Context, hc *http.Client, server *url.URL, named st
 		return nil
 	case err != nil:
 		return fmt.Errorf("metadata of the server at %s: resource %.200q is above the server, and its own document at %s cannot be read: %w; want it, or 404; nothing was sent to its authorization servers", named, m.Resource, place, err)
-	case own.Resource != m.Resource || !slices.Equal(own.AuthorizationServers, m.AuthorizationServers):
+	case !oauth.SameIdentifier(own.Resource, m.Resource) || !slices.EqualFunc(own.AuthorizationServers, m.AuthorizationServers, oauth.SameIdentifier):
 		return fmt.Errorf("metadata of the server at %s: resource %.200q is above the server, and the document at %s says otherwise: want %s; nothing was sent to its authorization servers", named, m.Resource, place, serverURL(server))
 	}
 	return nil
@@ -247,13 +247,13 @@ func isAbsent(err error) bool {
 // Spec: RFC 9728 7.6
 func (c *Client) chooseServer(ctx context.Context, issuers []string) (string, error) {
 	if c.grant != nil && c.grant.issuer() != "" {
-		if slices.Contains(issuers, c.grant.issuer()) {
+		if containsIssuer(issuers, c.grant.issuer()) {
 			return c.grant.issuer(), nil
 		}
-		return "", fmt.Errorf("the server accepts tokens of other authorization servers than %s, to which the Grant belongs: nothing was sent to them", c.grant.issuer())
+		return "", fmt.Errorf("the server accepts tokens of other authorization servers than %s, to which the Grant belongs (found %s): nothing was sent to them", c.grant.issuer(), shownIssuers(issuers))
 	}
 	for _, r := range c.opts.Registered {
-		if slices.Contains(issuers, r.Issuer) {
+		if containsIssuer(issuers, r.Issuer) {
 			return r.Issuer, nil
 		}
 	}
@@ -263,6 +263,19 @@ func (c *Client) chooseServer(ctx context.Context, issuers []string) (string, er
 		}
 	}
 	return issuers[0], nil
+}
+
+// shownIssuers returns the first of the issuers that a peer has sent, for an error.
+func shownIssuers(issuers []string) string {
+	var shown []string
+	for _, issuer := range issuers[:min(len(issuers), 3)] {
+		shown = append(shown, oauth.ShownIssuer(issuer))
+	}
+	return strings.Join(shown, ", ")
+}
+
+func containsIssuer(issuers []string, issuer string) bool {
+	return slices.ContainsFunc(issuers, func(one string) bool { return oauth.SameIdentifier(one, issuer) })
 }
 
 // allowsOld reports whether a server can be its own authorization server: the request belongs to a

@@ -75,7 +75,7 @@ func TestServerMetadataIsFoundInOrder(t *testing.T) {
 		r.respond = func(response url.Values) { response["iss"][0] += tt.path }
 		r.metadata = map[string]members{}
 		for _, place := range tt.places {
-			r.metadata[place] = with(r.issuerMetadata(tt.path), members{"issuer": r.issuer.URL + tt.path + "/", "token_endpoint": r.issuer.URL + "/evil"})
+			r.metadata[place] = with(r.issuerMetadata(tt.path), members{"issuer": r.issuer.URL + tt.path + "/other/", "token_endpoint": r.issuer.URL + "/evil"})
 		}
 		r.metadata[tt.places[len(tt.places)-1]] = r.issuerMetadata(tt.path)
 		r.succeeds(mcpauth.NewClient(r.options()))

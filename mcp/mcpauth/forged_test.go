@@ -158,7 +158,7 @@ func (f *forger) claimChanges() map[string]fields {
 	past, future := time.Now().Add(-31*time.Second).Unix(), time.Now().Add(10*time.Minute).Unix()
 	return map[string]fields{
 		"other issuer":                    {"iss": "https://evil.example"},
-		"issuer with a slash":             {"iss": f.URL + "/"},
+		"issuer with two slashes":         {"iss": f.URL + "//"},
 		"issuer in upper case":            {"iss": strings.ToUpper(f.URL)},
 		"no issuer":                       {"iss": nil},
 		"list of issuers":                 {"iss": []string{f.URL}},

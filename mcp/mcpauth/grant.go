@@ -135,7 +135,7 @@ func (c *clientIdentity) request(ctx context.Context, r *grantRequest, form url.
 // check returns an error if the request would go to a server that the identity
 // does not belong to.
 func (c *clientIdentity) check(r *grantRequest) error {
-	if r.Issuer != c.server {
+	if !oauth.SameIdentifier(r.Issuer, c.server) {
 		return fmt.Errorf("authorization server %q: the credentials are for %q", r.Issuer, c.server)
 	}
 	return nil

@@ -256,7 +256,7 @@ func TestGrantsOfOtherServersAreNotSent(t *testing.T) {
 	})
 	for name, g := range grants(t, never) {
 		m := activate(t, g)
-		for _, issuer := range []string{"https://evil.example", "https://as.example/", "https://AS.example", ""} {
+		for _, issuer := range []string{"https://evil.example", "https://as.example//", "https://AS.example/", ""} {
 			r := requestOver(never)
 			r.Issuer = issuer
 			if _, err := m.acquire(t.Context(), r); err == nil || !strings.Contains(err.Error(), heldKey.Issuer) {

@@ -188,12 +188,10 @@ func (i *introspector) read(body jsontext.Value) (*Token, error) {
 	if !*answer.Active {
 		return nil, invalidToken("the token is not active")
 	}
-	if answer.Issuer == "" {
-		answer.Issuer = i.Issuer
-	}
-	if answer.Issuer != i.Issuer {
+	if answer.Issuer != "" && !oauth.SameIdentifier(answer.Issuer, i.Issuer) {
 		return nil, invalidToken("the token is of another issuer")
 	}
+	answer.Issuer = i.Issuer // one principal, whichever spelling the token has
 	if err := answer.checkTimes(time.Now(), i.skew); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func TestIntrospectionFailsClosed(t *testing.T) {
 		"inactive":          {"active": false},
 		"other audience":    {"aud": "https://other.example"},
 		"no audience":       {"aud": nil},
-		"other issuer":      {"iss": a.URL + "/"},
+		"other issuer":      {"iss": a.URL + "/other"},
 		"expired":           {"exp": time.Now().Add(-time.Minute).Unix()},
 		"not valid yet":     {"nbf": time.Now().Add(10 * time.Minute).Unix()},
 		"nobody's":          {"sub": nil, "client_id": nil},

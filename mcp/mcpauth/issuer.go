@@ -45,8 +45,8 @@ func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
 		case err != nil:
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", place, explainBlockedNetwork(err)))
 			continue
-		case d.Issuer != s.issuer:
-			return nil, fmt.Errorf("metadata of issuer %s: found the issuer %.200q, want an identical one", s.issuer, d.Issuer)
+		case !oauth.SameIdentifier(d.Issuer, s.issuer):
+			return nil, fmt.Errorf("metadata of issuer %s: found the issuer %s, want that one", s.issuer, oauth.ShownIssuer(d.Issuer))
 		}
 		return &d, nil
 	}

@@ -16,7 +16,7 @@ func TestMetadataMustNameItsIssuer(t *testing.T) {
 	keys := a.URL + "/keys"
 	for name, document := range map[string]any{
 		"another issuer":     fields{"issuer": "https://evil.example", "jwks_uri": keys},
-		"a slash more":       fields{"issuer": a.URL + "/", "jwks_uri": keys},
+		"two slashes more":   fields{"issuer": a.URL + "//", "jwks_uri": keys},
 		"upper case":         fields{"issuer": strings.ToUpper(a.URL), "jwks_uri": keys},
 		"no issuer":          fields{"jwks_uri": keys},
 		"no keys":            fields{"issuer": a.URL},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/jwt"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
 // tokenVerifier verifies a token. Resource.checkToken checks its result in addition.
@@ -44,9 +45,10 @@ func (i *jwtIssuer) verify(ctx context.Context, token string) (*Token, error) {
 	if json.Unmarshal(payload, &c) != nil {
 		return nil, invalidToken("the claims of the token are malformed")
 	}
-	if c.Issuer != i.issuer {
+	if !oauth.SameIdentifier(c.Issuer, i.issuer) {
 		return nil, invalidToken("the token is of another issuer")
 	}
+	c.Issuer = i.issuer // one principal, whichever spelling the token has
 	if c.Expires == nil {
 		return nil, invalidToken("the token does not say when it expires")
 	}

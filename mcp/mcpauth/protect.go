@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dpop"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
@@ -121,13 +122,19 @@ func (r *Resource) verify(ctx context.Context, token string) (*Token, error) {
 	if len(token) > r.maxToken {
 		return nil, invalidToken("the token is too long")
 	}
-	if i, ok := r.issuers[claimedIssuer(token)]; ok {
+	claimed := claimedIssuer(token)
+	if i, ok := r.issuers[oauth.BareIdentifier(claimed)]; ok {
 		return i.verify(ctx, token)
 	}
-	if r.opaque == nil {
-		return nil, invalidToken("the token is of no known issuer")
+	var t *Token
+	err := invalidToken("the token is of no known issuer")
+	if r.opaque != nil {
+		t, err = r.opaque.verify(ctx, token)
 	}
-	return r.opaque.verify(ctx, token)
+	if err != nil && claimed != "" {
+		r.logUnknownIssuer(ctx, claimed)
+	}
+	return t, err
 }
 
 func (r *Resource) identity(c credentials, t *Token) *mcp.Identity {

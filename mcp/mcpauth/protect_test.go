@@ -2,11 +2,13 @@ package mcpauth_test
 
 import (
 	"context"
+	"encoding/json/v2"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -168,6 +170,52 @@ func TestKeysOfAnIssuerVerifyOnlyItsOwnTokens(t *testing.T) {
 	}
 	p.refuses(request("Authorization", "Bearer "+a.token(t, fields{"iss": b.URL})), http.StatusUnauthorized, "invalid_token")
 	p.refuses(request("Authorization", "Bearer "+b.token(t, fields{"iss": a.URL})), http.StatusUnauthorized, "invalid_token")
+}
+
+func TestIssuerOfATokenMayHaveTheSlashOfAnEmptyPath(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	a.answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.MarshalWrite(w, fields{"issuer": a.URL + "/", "jwks_uri": a.URL + "/keys"})
+	})
+	for _, configured := range []string{a.URL, a.URL + "/"} {
+		p := newProtected(t, mcpauth.Issuer(configured), mcpauth.RootCAs(a.roots()))
+		for _, claimed := range []string{a.URL, a.URL + "/"} {
+			p.passes(a.token(t, fields{"iss": claimed}))
+			if got := p.identity.Principal.Issuer; got != configured || p.token.Issuer != configured {
+				t.Errorf("token of %s: got the principal of %s, want that of %s", claimed, got, configured)
+			}
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("one issuer was taken twice")
+		}
+	}()
+	newProtected(t, mcpauth.Issuer(a.URL), mcpauth.Issuer(a.URL+"/"))
+}
+
+// TestUnknownIssuersOfTokensAreLoggedOnce has tokens of an issuer whose identifier differs from
+// the configured one, as those of Entra ID do, and of anybody.
+func TestUnknownIssuersOfTokensAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	p := a.protect(t)
+	for range 2 {
+		p.refuses(request("Authorization", "Bearer "+a.token(t, fields{"iss": a.URL + "/v2.0/"})), http.StatusUnauthorized, "invalid_token")
+	}
+	log := p.log.String()
+	if n := strings.Count(log, "a token names an unknown issuer"); n != 1 || !strings.Contains(log, a.URL+"/v2.0/") || !strings.Contains(log, `"want":"`+a.URL+`"`) {
+		t.Errorf("got %d lines, want one with both issuers; logged %s", n, log)
+	}
+	for i := range 40 {
+		p.refuses(request("Authorization", "Bearer "+a.token(t, fields{"iss": "https://evil.example/" + strconv.Itoa(i)})), http.StatusUnauthorized, "invalid_token")
+	}
+	p.refuses(request("Authorization", "Bearer "+a.token(t, fields{"iss": "BANNER\x1b[2J"})), http.StatusUnauthorized, "invalid_token")
+	log = p.log.String()
+	if n := strings.Count(log, "a token names an unknown issuer"); n != 16 || strings.Contains(log, "BANNER") {
+		t.Errorf("got %d lines, want 16, and no text that is not an issuer; logged %s", n, log)
+	}
 }
 
 func TestPreflightsPassWithoutAnIdentity(t *testing.T) {

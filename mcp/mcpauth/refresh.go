@@ -314,7 +314,7 @@ func (k *tokenSource) successor(ctx context.Context, key grantKey, old *grant, u
 //
 // Spec: RFC 6749 6; RFC 8707 2.2; OAuth 2.1 4.3
 func refreshed(ctx context.Context, e *oauth.TokenEndpoint, old *grant) (*grant, error) {
-	if e.Issuer != old.Issuer || e.Auth.ID != old.ClientID {
+	if !oauth.SameIdentifier(e.Issuer, old.Issuer) || e.Auth.ID != old.ClientID {
 		return nil, fmt.Errorf("%w: the token belongs to another issuer or client than that of %s now", ErrSignInRequired, old.Resource)
 	}
 	t, err := e.Request(ctx, url.Values{

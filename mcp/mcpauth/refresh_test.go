@@ -364,7 +364,7 @@ func TestOtherServersAndClientsAreSentNoRefreshToken(t *testing.T) {
 	claim.Shows(t, "R-165")
 	for _, change := range []func(*oauth.TokenEndpoint){
 		func(e *oauth.TokenEndpoint) { e.Issuer = "https://evil.example" },
-		func(e *oauth.TokenEndpoint) { e.Issuer = "https://as.example/" },
+		func(e *oauth.TokenEndpoint) { e.Issuer = "https://as.example//" },
 		func(e *oauth.TokenEndpoint) { e.Auth.ID = "other" },
 	} {
 		e := wire(func(*http.Request, url.Values) (int, string) { t.Error("a request was sent"); return 500, "" }).endpoint()

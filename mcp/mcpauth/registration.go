@@ -119,7 +119,7 @@ func (k *registeredClient) as(id string) *registeredClient {
 // manualClient returns the client that was registered manually at the issuer of the
 // metadata.
 func (c *Client) manualClient(m *oauth.ServerMetadata) *registeredClient {
-	i := slices.IndexFunc(c.opts.Registered, func(r Registration) bool { return r.Issuer == m.Issuer })
+	i := slices.IndexFunc(c.opts.Registered, func(r Registration) bool { return oauth.SameIdentifier(r.Issuer, m.Issuer) })
 	if i < 0 {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (c *Client) newRegistration(ctx context.Context, t *target, redirect string
 	switch {
 	case err != nil:
 		return nil, err
-	case r == nil || r.ID == "" || r.Issuer != "" && r.Issuer != issuer || r.Key != nil:
+	case r == nil || r.ID == "" || r.Issuer != "" && !oauth.SameIdentifier(r.Issuer, issuer) || r.Key != nil:
 		return nil, fmt.Errorf("%w at %s: found no ID in the result of Ask, want that of a client registered there", ErrNotRegistered, issuer)
 	}
 	k := r.client(t.metadata)
@@ -268,18 +268,23 @@ func registrationMethod(supported []string) string {
 
 func registrationKey(issuer string) string { return fmt.Sprintf("client %q", issuer) }
 
-// storedRegistration returns the stored registration at an issuer, or nil if
-// there is none or its secret has expired.
+// storedRegistration returns the stored registration at an issuer, or nil if there is none or its
+// secret has expired. It was stored under the spelling that the metadata of the issuer had then.
 func (c *Client) storedRegistration(ctx context.Context, issuer string) (*registration, error) {
-	text, err := c.store.Load(ctx, registrationKey(issuer))
-	if err != nil {
-		return nil, err
+	for _, spelling := range oauth.Spellings(issuer) {
+		text, err := c.store.Load(ctx, registrationKey(spelling))
+		if err != nil {
+			return nil, err
+		}
+		r, err := decodeRecord[registration](text)
+		switch {
+		case err != nil:
+			return nil, err
+		case r != nil && r.Issuer == spelling && (r.Expires.IsZero() || time.Now().Before(r.Expires)):
+			return r, nil
+		}
 	}
-	r, err := decodeRecord[registration](text)
-	if err != nil || r == nil || r.Issuer != issuer || !r.Expires.IsZero() && !time.Now().Before(r.Expires) {
-		return nil, err
-	}
-	return r, nil
+	return nil, nil
 }
 
 func (c *Client) keepRegistration(ctx context.Context, r *registration) error {

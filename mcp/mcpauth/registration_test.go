@@ -73,7 +73,7 @@ func TestManualClientIsUsedOnlyAtItsIssuer(t *testing.T) {
 	claim.Shows(t, "R-175b")
 	r := newRealm(t)
 	o := r.options()
-	for _, issuer := range []string{"https://id.example.com", r.issuer.URL + "/"} {
+	for _, issuer := range []string{"https://id.example.com", r.issuer.URL + "//", r.issuer.URL + "/t/", strings.Replace(r.issuer.URL, "https", "HTTPS", 1) + "/"} {
 		o.Registered = []mcpauth.Registration{{Issuer: issuer, ID: "CANARY-id", Secret: "CANARY-secret"}}
 		err := r.fails(mcpauth.NewClient(o), "register one there manually")
 		if !errors.Is(err, mcpauth.ErrNotRegistered) {

@@ -31,7 +31,8 @@ type Resource struct {
 	metadataURL  string   // empty with it
 	metadataPath string
 
-	issuers map[string]*jwtIssuer
+	issuers map[string]*jwtIssuer // by oauth.BareIdentifier
+	unknown unknownIssuers
 	opaque  tokenVerifier // for tokens of no issuer above; nil: none
 
 	required []string // scopes of every request
@@ -94,7 +95,7 @@ func (s *resourceSettings) resource(identifier string, u *url.URL) *Resource {
 		r.audiences = append(r.audiences, egress.CanonicalURL(aud))
 	}
 	for issuer, keys := range s.issuers {
-		r.issuers[issuer] = s.jwtIssuer(issuer, keys)
+		r.issuers[oauth.BareIdentifier(issuer)] = s.jwtIssuer(issuer, keys)
 	}
 	if d := s.document(r); len(d.AuthorizationServers) > 0 {
 		r.metadata = d.encode()

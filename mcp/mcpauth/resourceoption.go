@@ -74,7 +74,9 @@ func newResourceSettings() *resourceSettings {
 // hour.
 //
 // The claims iss, sub, aud and exp are required, and iss has to be identical to the
-// issuer identifier. The typ has to be at+jwt (see [TokenTypes]).
+// issuer identifier, except that https://id.example.com and https://id.example.com/ are
+// the same. Identities have the given spelling. A token of another issuer is refused; its
+// issuer is logged once. The typ has to be at+jwt (see [TokenTypes]).
 //
 // Spec: RFC 9068 4; RFC 8414 3; RFC 7517 5
 func Issuer(issuer string) Option { return issuerKeys("Issuer", issuer, "") }
@@ -93,8 +95,10 @@ func issuerKeys(option, issuer, keys string) Option {
 		panic(fmt.Sprintf("mcpauth: %s %q: %v", option, issuer, err))
 	}
 	return func(s *resourceSettings) {
-		if _, ok := s.issuers[issuer]; ok {
-			panic(fmt.Sprintf("mcpauth: %s: issuer %q: found twice, want it once", option, issuer))
+		for _, spelling := range oauth.Spellings(issuer) {
+			if _, ok := s.issuers[spelling]; ok {
+				panic(fmt.Sprintf("mcpauth: %s: issuer %q: found twice, want it once", option, issuer))
+			}
 		}
 		s.issuers[issuer] = keys
 		s.nameServer(issuer)
@@ -160,7 +164,7 @@ func AuthorizationServers(issuers ...string) Option {
 }
 
 func (s *resourceSettings) nameServer(issuer string) {
-	if !slices.Contains(s.authorizationServers, issuer) {
+	if !containsIssuer(s.authorizationServers, issuer) {
 		s.authorizationServers = append(s.authorizationServers, issuer)
 	}
 }

@@ -45,7 +45,7 @@ func (c *Client) signInAt(ctx context.Context, u *url.URL, more []string) error 
 	if err != nil {
 		return err
 	}
-	if b != nil && b.Issuer == t.metadata.Issuer && b.Resource == t.resource {
+	if b.isFor(t) {
 		more = slices.Concat(b.Scopes, more)
 	}
 	return c.signIn(ctx, t, c.scopes(t, ch, more))

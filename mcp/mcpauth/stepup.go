@@ -54,7 +54,7 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 		var held []string
 		if b, err := c.boundTo(ctx, req.URL); err != nil {
 			return err
-		} else if b != nil && b.Issuer == t.metadata.Issuer && b.Resource == t.resource {
+		} else if b.isFor(t) {
 			held = b.Scopes
 		}
 		scopes := c.scopes(t, ch, held)

@@ -53,7 +53,7 @@ func TestIssuerOfAResponseIsComparedFirst(t *testing.T) {
 			t.Errorf("%s, advertised %v: got %v", tt.query, tt.advertised, err)
 		case err != nil && tt.shown == "" && !errors.Is(err, oauth.ErrOtherIssuer):
 			t.Errorf("%s: got %v", tt.query, err)
-		case err != nil && (!strings.Contains(err.Error(), tt.shown) || strings.Contains(err.Error(), "evil") || strings.Contains(err.Error(), "SHOWN")):
+		case err != nil && (!strings.Contains(err.Error(), tt.shown) || strings.Contains(err.Error(), "SHOWN")):
 			t.Errorf("%s: the error says %v", tt.query, err)
 		case tt.shown == "" && err != nil && strings.Contains(err.Error(), "access_denied"):
 			t.Errorf("%s: the error of a stranger is shown: %v", tt.query, err)
@@ -81,7 +81,7 @@ func FuzzAuthorizationResponse(f *testing.F) {
 			return
 		}
 		err = r.Check("https://as", advertised)
-		if err == nil && (r.Code == "" || r.Error != "" || r.Issuer != "" && r.Issuer != "https://as" || advertised && r.Issuer == "") {
+		if err == nil && (r.Code == "" || r.Error != "" || r.Issuer != "" && r.Issuer != "https://as" && r.Issuer != "https://as/" || advertised && r.Issuer == "") {
 			t.Fatalf("%q was taken", query)
 		}
 		if err != nil && len(err.Error()) > 200 {

@@ -51,13 +51,13 @@ type ServerMetadata struct {
 	ClientIDDocuments     bool     `json:"client_id_metadata_document_supported"`
 }
 
-// CheckFor returns nil if the issuer in the metadata is exactly the given one, and ParseEndpoint
-// accepts each endpoint.
+// CheckFor returns nil if the issuer in the metadata is the given one (see SameIdentifier), and
+// ParseEndpoint accepts each endpoint.
 //
 // Spec: RFC 8414 3.3; OpenID Connect Discovery 1.0 4.3
 func (m *ServerMetadata) CheckFor(issuer string) error {
-	if m.Issuer != issuer {
-		return fmt.Errorf("metadata of another issuer: want %q", issuer)
+	if !SameIdentifier(m.Issuer, issuer) {
+		return fmt.Errorf("metadata of another issuer: found %s, want %q", ShownIssuer(m.Issuer), issuer)
 	}
 	for name, endpoint := range map[string]string{
 		"authorization_endpoint": m.AuthorizationEndpoint, "token_endpoint": m.TokenEndpoint,
