@@ -80,6 +80,9 @@ type SignIn struct {
 	Scopes []string
 	// RedirectURL is the loopback URL to which the browser returns. Empty means any port.
 	RedirectURL string
+	// AssumePKCE allows an authorization server that does not say which methods of PKCE it
+	// supports.
+	AssumePKCE bool
 	// AllowedNetworks are private networks in which the authorization server may be.
 	AllowedNetworks []netip.Prefix
 }

@@ -92,9 +92,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // oddities are answers over HTTP that no server should give.
 func oddities() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/locked", func(w http.ResponseWriter, _ *http.Request) {
+	locked := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
+	}
+	mux.HandleFunc("/locked", locked)
+	mux.HandleFunc("/page", locked)
+	mux.HandleFunc("/.well-known/oauth-protected-resource/page", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<!doctype html>")
 	})
 	mux.HandleFunc("/nonsense", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

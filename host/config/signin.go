@@ -18,6 +18,7 @@ type signIn struct {
 	id       field
 	secret   field
 	grant    field
+	pkce     field
 	redirect field
 	port     string // of redirect, if a file has only the port
 	scopes   []field
@@ -26,6 +27,10 @@ type signIn struct {
 
 // clientCredentialsGrant is the OAuth grant of clients without a user.
 const clientCredentialsGrant = "client_credentials"
+
+// methodS256 is the method of PKCE that the authorization server of a server supports, although it
+// does not say so.
+const methodS256 = "S256"
 
 // signInReaders parse its members, by all the names that clients use for them.
 var signInReaders = map[string]func(s *source, in *signIn, v value){
@@ -37,6 +42,7 @@ var signInReaders = map[string]func(s *source, in *signIn, v value){
 	"client_secret": func(s *source, in *signIn, v value) { s.stringOnce(&in.secret, v) },
 	"CLIENT_SECRET": func(s *source, in *signIn, v value) { s.stringOnce(&in.secret, v) },
 	"grant":         func(s *source, in *signIn, v value) { s.stringOnce(&in.grant, v) },
+	"pkce":          func(s *source, in *signIn, v value) { s.stringOnce(&in.pkce, v) },
 	"redirectUri":   func(s *source, in *signIn, v value) { s.stringOnce(&in.redirect, v) },
 	"redirect_uri":  func(s *source, in *signIn, v value) { s.stringOnce(&in.redirect, v) },
 	"callbackPort":  (*source).readCallbackPort,
@@ -98,6 +104,8 @@ func (s *source) validateSignIn(in *signIn) {
 		s.addError(in.grant.at, "found %q, want %q, or none where the user signs in", in.grant.text, clientCredentialsGrant)
 	case in.grant.text != "" && in.secret.text == "":
 		s.addError(in.grant.at, `found a client without a secret, want "clientSecret" beside it`)
+	case in.pkce.text != "" && in.pkce.text != methodS256:
+		s.addError(in.pkce.at, "found %q, want %q, or none where the authorization server says what it supports", in.pkce.text, methodS256)
 	}
 }
 
@@ -105,7 +113,7 @@ func (s *source) validateSignIn(in *signIn) {
 func (r *resolver) signIn(in *signIn) host.SignIn {
 	s := host.SignIn{
 		Disabled: in.off, Issuer: r.remoteText(in.issuer), ClientID: r.remoteText(in.id), ClientSecret: mcpauth.Secret(r.remoteText(in.secret)),
-		ClientCredentials: in.grant.text != "", RedirectURL: r.remoteText(in.redirect),
+		ClientCredentials: in.grant.text != "", AssumePKCE: in.pkce.text != "", RedirectURL: r.remoteText(in.redirect),
 	}
 	for _, scope := range in.scopes {
 		s.Scopes = append(s.Scopes, r.remoteText(scope))
@@ -147,7 +155,7 @@ func (s *Server) signIn() *orderedObject {
 	for _, f := range []struct {
 		name string
 		field
-	}{{"issuer", in.issuer}, {"clientId", in.id}, {"clientSecret", in.secret}, {"grant", in.grant}, {"redirectUri", in.redirect}} {
+	}{{"issuer", in.issuer}, {"clientId", in.id}, {"clientSecret", in.secret}, {"grant", in.grant}, {"pkce", in.pkce}, {"redirectUri", in.redirect}} {
 		o.add(f.name, s.portableText(f.field), f.text != "")
 	}
 	o.add("callbackPort", jsontext.Value(in.port), in.port != "")

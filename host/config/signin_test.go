@@ -23,6 +23,7 @@ func TestSignInIsReadInTheFormatOfEachProgram(t *testing.T) {
 		`"oauth": {"issuer": "https://id.example.com", "clientId": "app", "callbackPort": 8080}`:                                          {Issuer: app.Issuer, ClientID: "app", RedirectURL: "http://localhost:8080/callback"},
 		`"oauth": {"redirectUri": "http://127.0.0.1:7/x", "oauthScopes": ["a"], "networks": ["10.0.0.0/8"]}`:                              {RedirectURL: "http://127.0.0.1:7/x", Scopes: []string{"a"}, AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
 		`"auth": {"issuer": "https://id.example.com", "clientId": "app", "clientSecret": "${env:SECRET}", "grant": "client_credentials"}`: {Issuer: app.Issuer, ClientID: "app", ClientSecret: "s3cret", ClientCredentials: true},
+		`"auth": {"pkce": "S256"}`:    {AssumePKCE: true},
 		`"oauth": false`:              {Disabled: true},
 		`"oauth": {"enabled": false}`: {Disabled: true},
 		`"oauth": {"enabled": true}`:  {},
@@ -51,6 +52,8 @@ func TestInvalidSignInIsAnError(t *testing.T) {
 		`"url": "https://a", "auth": {"issuer": "http://i", "clientId": "a"}`:                                                        "want an https URL",
 		`"url": "https://a", "auth": {"redirectUri": "https://app.example.com/callback"}`:                                            "want a URL of this machine",
 		`"url": "https://a", "auth": {"networks": ["all"]}`:                                                                          "want a network",
+		`"url": "https://a", "auth": {"pkce": "plain"}`:                                                                              `found "plain", want "S256"`,
+		`"url": "https://a", "auth": {"pkce": true}`:                                                                                 "want a string",
 		`"url": "https://a", "auth": 7`:                                                                                              "want an object",
 		`"url": "https://a", "auth": {"clientSecret": "CANARY", "client_secret": "CANARY2", "clientId": "a", "issuer": "https://i"}`: "found a value that differs",
 		`"command": "a", "auth": {"issuer": "https://i"}`:                                                                            "beside a command",
@@ -66,7 +69,7 @@ func TestInvalidSignInIsAnError(t *testing.T) {
 func TestSignInIsImported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	const entry = `{"issuer": "https://i", "clientId": "a", "clientSecret": "${env:S}", "scopes": ["x"], "redirectUri": "http://127.0.0.1/c", "networks": ["10.0.0.0/8"]}`
+	const entry = `{"issuer": "https://i", "clientId": "a", "clientSecret": "${env:S}", "scopes": ["x"], "pkce": "S256", "redirectUri": "http://127.0.0.1/c", "networks": ["10.0.0.0/8"]}`
 	foreign := config.ClientConfig{Path: write(t, dir, "cursor.json", `{"mcpServers": {"x": {"url": "https://a", "auth": `+entry+`}, "y": {"url": "https://b", "oauth": false}}}`)}
 	servers, findings := foreign.Servers(env(nil), dir)
 	if len(servers) != 2 || len(findings) != 0 {

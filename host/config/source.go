@@ -125,7 +125,7 @@ func (r *resolver) remoteSource(e *entry) *host.Source {
 	}
 	in := &e.signIn
 	for name, f := range map[string]field{
-		"issuer": in.issuer, "clientId": in.id, "clientSecret": in.secret, "grant": in.grant, "redirectUri": in.redirect, "callbackPort": {text: in.port},
+		"issuer": in.issuer, "clientId": in.id, "clientSecret": in.secret, "grant": in.grant, "pkce": in.pkce, "redirectUri": in.redirect, "callbackPort": {text: in.port},
 	} {
 		if f.text != "" {
 			s.SignIn[name] = r.written(f)

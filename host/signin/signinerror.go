@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 )
@@ -13,18 +14,28 @@ import (
 var advice = map[string]string{
 	"Registered": `set "issuer" and "clientId" in the member "auth" of the server's configuration`,
 	"Prefixes":   `if the address is correct, add its network to "networks" in the member "auth" of the server's configuration`,
-	// The option itself is not for the host: most servers without metadata want an API key.
-	"AllowOldEndpoints": `if the server accepts an API key or a token of its own, set it in the member "headers" of the server's configuration; "fondaco add" has the flag --header for it`,
+	"AssumePKCE": `if its documentation says that it does, set "pkce": "S256" in the member "auth" of the server's configuration`,
 }
 
+// keyAdvice is for servers that do not say where to sign in: most of them want an API key.
+const keyAdvice = `if the server accepts an API key or a token of its own, set it in the member "headers" of the server's configuration; "fondaco add" has the flag --header for it`
+
 // ExplainError replaces the option that the error of a sign-in names by the member of the
-// configuration. Other errors and nil are returned as they are.
+// configuration, and says how to set an API key where a server does not say where to sign in. Other
+// errors and nil are returned as they are.
 func ExplainError(err error) error {
 	e, ok := errors.AsType[*mcpauth.SignInError](err)
-	if !ok || advice[e.Option] == "" {
+	if !ok {
 		return err
 	}
-	return &mcpauth.SignInError{Server: e.Server, Err: fmt.Errorf("%w; %s", e.Err, advice[e.Option])}
+	text := advice[e.Option]
+	if errors.Is(err, mcpauth.ErrNoMetadata) {
+		text = strings.TrimPrefix(text+"; "+keyAdvice, "; ")
+	}
+	if text == "" {
+		return err
+	}
+	return &mcpauth.SignInError{Server: e.Server, Err: fmt.Errorf("%w; %s", e.Err, text)}
 }
 
 // explainingAuthorizer is an authorizer whose errors name members of the configuration.

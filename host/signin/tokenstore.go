@@ -92,6 +92,9 @@ func (s *TokenStore) Client(u *host.Upstream, browser func(ctx context.Context, 
 		Name: "Fondaco", Store: s.tokens, ManualSignIn: true, Browser: browser,
 		RedirectURL: u.SignIn.RedirectURL, Prefixes: u.SignIn.AllowedNetworks, Logger: cmp.Or(s.opts.Logger, slog.Default()),
 	}
+	if u.SignIn.AssumePKCE {
+		o.AssumePKCE = []string{u.Target.String()}
+	}
 	switch signIn := u.SignIn; {
 	case signIn.ClientCredentials:
 		o.Grant = &mcpauth.ClientCredentials{Issuer: signIn.Issuer, ID: signIn.ClientID, Secret: signIn.ClientSecret, Scopes: signIn.Scopes}

@@ -378,7 +378,7 @@ func (c *Client) renewTarget(ctx context.Context, key grantKey) (*target, *bindi
 	if b != nil && b.Old {
 		t.metadata, err = oldMetadata(ctx, t.http, key.Issuer)
 	} else {
-		t.metadata, err = serverMetadata(ctx, t.http, key.Issuer, nil)
+		t.metadata, err = serverMetadata(ctx, t.http, key.Issuer, nil, nil)
 	}
 	return t, b, err
 }

@@ -83,6 +83,11 @@ type ClientOptions struct {
 	// own authorization server, with endpoints at the default paths. It applies only to sessions of
 	// that revision.
 	AllowOldEndpoints bool
+	// AssumePKCE holds the URLs of MCP servers whose authorization servers support PKCE with S256,
+	// although no metadata of theirs says which methods they support. Only their documentation can
+	// tell: an authorization server without PKCE ignores it, and a stolen code is then a token.
+	// Default: none; a sign-in there is an error.
+	AssumePKCE []string
 	// Logger logs errors that fail no call. Default: slog.Default().
 	Logger *slog.Logger
 
@@ -104,6 +109,13 @@ func (o *ClientOptions) copied() *ClientOptions {
 	c := *o.orZero()
 	c.Logger = usercode.Logger(cmp.Or(c.Logger, slog.Default()))
 	c.Registered, c.Prefixes = slices.Clone(c.Registered), slices.Clone(c.Prefixes)
+	c.AssumePKCE = nil
+	for _, server := range o.orZero().AssumePKCE {
+		if u, err := url.Parse(server); err == nil {
+			server = serverURL(u)
+		}
+		c.AssumePKCE = append(c.AssumePKCE, server)
+	}
 	if c.Proxy != nil {
 		c.Proxy = new(*c.Proxy)
 	}

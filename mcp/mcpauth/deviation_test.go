@@ -2,6 +2,7 @@ package mcpauth_test
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -18,6 +19,8 @@ type deviation struct {
 	name string
 	// is sets the switches of the stand-in, and what its client is configured with.
 	is func(h *hostile)
+	// login makes the user sign in with SignIn before the first call.
+	login bool
 	// then, if not nil, is what changes after the first call, before a second one in a later run.
 	then func(h *hostile)
 	// want is what the error says; empty: the user is signed in, and the call succeeds.
@@ -36,6 +39,19 @@ func expire(h *hostile) { h.kill(false) }
 func spell(h *hostile) {
 	h.kill(false)
 	h.serverMetadata()["issuer"] = h.issuer.URL + "/"
+}
+
+const openIDPlace = "/.well-known/openid-configuration"
+
+// second gives the issuer a second document, at the OpenID place, and changes the first one.
+func (h *hostile) second(first, second members) {
+	h.metadata[openIDPlace] = with(h.issuerMetadata(""), second)
+	h.metadata[serverPlace] = with(h.issuerMetadata(""), first)
+}
+
+// page is a web page, as servers have it that answer every GET with their application.
+func page(status int) http.HandlerFunc {
+	return answers(status, "<!doctype html><title>BANNER</title>", "Content-Type", "text/html; charset=utf-8")
 }
 
 // deviations are the rows of the table.
@@ -113,6 +129,163 @@ var deviations = []deviation{
 		want:  `it names another issuer: found "https://sts.example/t/", want "`,
 		never: []string{"AS POST /token"},
 	},
+	{
+		name: "metadata-without-pkce",
+		is:   func(h *hostile) { h.second(members{"code_challenge_methods_supported": nil}, nil) },
+		sent: []string{"AS GET " + serverPlace, "AS GET " + openIDPlace, "AS POST /register", "AS GET /authorize", "AS POST /token"},
+	},
+	{
+		name: "metadata-without-register",
+		is:   func(h *hostile) { h.second(members{"registration_endpoint": nil}, nil) },
+		sent: []string{"AS GET " + serverPlace, "AS GET " + openIDPlace, "AS POST /register"},
+	},
+	{
+		name: "metadata-without-endpoint",
+		is:   func(h *hostile) { h.second(members{"authorization_endpoint": nil, "token_endpoint": nil}, nil) },
+		sent: []string{"AS GET " + serverPlace, "AS GET " + openIDPlace, "AS POST /register"},
+	},
+	{
+		name: "metadata-page",
+		is:   func(h *hostile) { h.second(nil, nil); h.lies["AS "+serverPlace] = page(200) },
+		sent: []string{"AS GET " + serverPlace, "AS GET " + openIDPlace, "AS POST /register"},
+	},
+	{
+		name: "metadata-wrong-type",
+		is:   func(h *hostile) { h.second(members{"scopes_supported": "a b"}, nil) },
+		sent: []string{"AS GET " + serverPlace, "AS GET " + openIDPlace, "AS POST /register"},
+	},
+	{
+		name: "metadata-other-issuer",
+		is:   func(h *hostile) { h.second(members{"issuer": "https://sts.example"}, nil) },
+		sent: []string{"AS GET " + serverPlace, "AS GET " + openIDPlace, "AS POST /register"},
+	},
+	{
+		name: "metadata-halves",
+		is: func(h *hostile) {
+			h.second(members{"code_challenge_methods_supported": nil}, members{"registration_endpoint": nil})
+		},
+		want:  openIDPlace + ": the client is not registered at ",
+		cause: mcpauth.ErrNotRegistered,
+		sent:  []string{"AS GET " + serverPlace, "AS GET " + openIDPlace},
+		never: []string{"AS POST /register", "AS GET /authorize"},
+	},
+	{
+		name: "metadata-relative",
+		is: func(h *hostile) {
+			m := h.serverMetadata()
+			m["authorization_endpoint"], m["token_endpoint"], m["registration_endpoint"] = "/authorize", "/token", "/register"
+		},
+		sent: []string{"AS POST /register", "AS GET /authorize", "AS POST /token"},
+	},
+	{
+		name:  "metadata-relative-host",
+		is:    func(h *hostile) { h.serverMetadata()["token_endpoint"] = "//" + h.stranger().address + "/token" },
+		want:  `token_endpoint: URL of scheme "": want https`,
+		never: []string{"AS POST /register", "AS GET /authorize"},
+	},
+	{
+		name: "pkce-unstated",
+		is: func(h *hostile) {
+			h.second(members{"code_challenge_methods_supported": nil}, members{"code_challenge_methods_supported": nil})
+		},
+		want: "see ClientOptions.AssumePKCE",
+		// No document is the first of the two that could be used.
+		cause: mcpauth.ErrNoMetadata,
+		never: []string{"AS POST /register", "AS GET /authorize"},
+	},
+	{
+		name: "pkce-unstated-allowed",
+		is: func(h *hostile) {
+			h.second(members{"code_challenge_methods_supported": nil}, members{"code_challenge_methods_supported": nil})
+			h.options.AssumePKCE = []string{h.mcp() + "/"}
+		},
+		sent: []string{"AS POST /register", "AS GET /authorize", "AS POST /token"},
+	},
+	{
+		name: "pkce-unstated-other",
+		is: func(h *hostile) {
+			h.serverMetadata()["code_challenge_methods_supported"] = nil
+			h.options.AssumePKCE = []string{"https://other.example/mcp", h.server.URL}
+		},
+		want:  "does not say that it supports PKCE",
+		never: []string{"AS POST /register", "AS GET /authorize"},
+	},
+	{
+		name: "pkce-plain",
+		is: func(h *hostile) {
+			h.serverMetadata()["code_challenge_methods_supported"] = []string{"plain"}
+			h.options.AssumePKCE = []string{h.mcp()}
+		},
+		want:  "code_challenge_methods_supported has other methods",
+		never: []string{"AS POST /register", "AS GET /authorize"},
+	},
+	{
+		name: "challenge-relative",
+		is:   func(h *hostile) { h.challenge = `Bearer resource_metadata="/prm"`; delete(h.resource, pathPlace) },
+		sent: []string{"GET /prm", "AS POST /token"},
+	},
+	{
+		name:  "challenge-relative-host",
+		is:    func(h *hostile) { h.challenge = `Bearer resource_metadata="//` + h.stranger().address + `/prm"` },
+		want:  `resource_metadata of the challenge: URL of scheme "": want https`,
+		never: []string{"AS GET " + serverPlace},
+	},
+	{
+		name: "challenge-on-post-only",
+		is: func(h *hostile) {
+			delete(h.resource, pathPlace)
+			h.lies["/mcp"] = func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					http.Error(w, "BANNER", http.StatusMethodNotAllowed)
+					return
+				}
+				h.serveResource(w, r)
+			}
+		},
+		login: true,
+		sent:  []string{"GET /mcp", "POST /mcp", "GET /prm", "AS POST /token", "POST /mcp"},
+		once:  []string{"AS GET /authorize"},
+	},
+	{
+		name: "challenge-to-nothing",
+		is:   func(h *hostile) { h.challenge = `Bearer resource_metadata="` + h.server.URL + `/gone"` },
+		sent: []string{"GET /gone", "GET " + pathPlace, "AS POST /token"},
+	},
+	{
+		name: "challenge-to-a-page",
+		is:   func(h *hostile) { h.lies["/prm"] = page(200) },
+		sent: []string{"GET /prm", "GET " + pathPlace, "AS POST /token"},
+	},
+	{
+		name: "challenge-other-resource",
+		is: func(h *hostile) {
+			h.resource["/prm"] = with(h.resource["/prm"], members{"resource": "https://other.example/mcp"})
+		},
+		want:  `resource "https://other.example/mcp": want https://127.0.0.1:`,
+		never: []string{"GET " + pathPlace, "AS GET " + serverPlace},
+	},
+	{
+		name: "resource-without-issuers",
+		is: func(h *hostile) {
+			h.challenge = "Bearer"
+			h.resource = map[string]members{
+				pathPlace: {"resource": h.mcp()},
+				rootPlace: with(h.resource["/prm"], members{"resource": h.server.URL + "/"}),
+			}
+		},
+		sent: []string{"GET " + pathPlace, "GET " + rootPlace, "AS POST /token"},
+	},
+	{
+		name: "resource-page",
+		is: func(h *hostile) {
+			h.challenge = "Bearer"
+			h.lies[pathPlace], h.lies[rootPlace] = page(200), page(404)
+		},
+		want:  pathPlace + ": response is not JSON but a web page: want Content-Type application/json; https://127.0.0.1:",
+		cause: mcpauth.ErrNoMetadata,
+		sent:  []string{"GET " + pathPlace, "GET " + rootPlace},
+		never: []string{"AS GET " + serverPlace},
+	},
 }
 
 func TestDeviationsOfAuthorizationServers(t *testing.T) {
@@ -123,7 +296,7 @@ func TestDeviationsOfAuthorizationServers(t *testing.T) {
 			h := newHostile(t)
 			h.options.Store = mcpauth.MemoryStore()
 			row.is(h)
-			err := h.calls()
+			err := row.begin(h)
 			if row.then != nil {
 				row.then(h)
 				h.client = nil // a later run has nothing but what was stored
@@ -133,6 +306,18 @@ func TestDeviationsOfAuthorizationServers(t *testing.T) {
 			h.secretsStay()
 		})
 	}
+}
+
+// begin makes the first call, after a sign-in if the row has one.
+func (row *deviation) begin(h *hostile) error {
+	if row.login {
+		h.client = mcpauth.NewClient(h.options)
+		err := h.client.SignIn(h.tb.Context(), h.mcp())
+		if h.errs = append(h.errs, err); err != nil {
+			return err
+		}
+	}
+	return h.calls()
 }
 
 // judge compares what has happened with the row.

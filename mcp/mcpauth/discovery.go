@@ -58,20 +58,20 @@ func pathAt(resource string, u *url.URL) (string, bool) {
 }
 
 // discover finds the authorization server of a server that has answered a
-// request with a challenge.
+// request with a challenge. Documents are never merged: the first one that can be used is.
 //
 //	discover
 //	├─ resourceMetadata        at the URL of the challenge, else at the path, else at the root
 //	│  └─ checkParent          metadata of a path above the server, if its challenge names it
-//	├─ pick                    one of its authorization servers
+//	├─ chooseServer            one of its authorization servers
 //	└─ serverMetadata          RFC 8414 and OpenID, until one is that of the issuer
 func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged) (*target, error) {
 	t := &target{server: serverURL(req.URL), http: c.guarded(req.URL)}
 	m, err := c.resourceMetadata(ctx, t.http, req.URL, ch.metadata)
-	switch noMetadata := errors.Is(err, errNoMetadata); {
-	case noMetadata && c.allowsOld(req):
+	switch absent := ch.metadata == "" && isAbsent(err); {
+	case absent && c.allowsOld(req):
 		return c.discoverOld(ctx, t, req.URL)
-	case noMetadata && !c.opts.AllowOldEndpoints:
+	case absent && !c.opts.AllowOldEndpoints:
 		err = &optionError{"AllowOldEndpoints", err}
 	}
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged)
 	}
 	t.resource, t.scopes = m.Resource, oauth.Scopes(m.ScopesSupported)
 	t.proof = m.DPoPRequired || ch.proof
-	t.metadata, err = serverMetadata(ctx, t.http, issuer, nil)
+	t.metadata, err = serverMetadata(ctx, t.http, issuer, nil, nil)
 	return t, err
 }
 
@@ -95,59 +95,80 @@ func (c *Client) guarded(server *url.URL) *http.Client {
 	return c.publicHTTP
 }
 
-// errNoMetadata means that a server has no resource metadata.
-var errNoMetadata = errors.New("the server has no protected resource metadata")
+// ErrNoMetadata means that a server does not say where to sign in, or its authorization server not
+// how: at none of the well-known URLs is a document that can be used. The server may accept a token
+// or an API key that it issues itself.
+var ErrNoMetadata = errors.New("no metadata for a sign-in")
 
-// resourceMetadata returns the metadata of a resource. Metadata of another server is an error; the
-// remaining URLs are then not tried. A document at the path of the server has to be that of the
+// noMetadataError is an ErrNoMetadata that says what was found where.
+type noMetadataError struct{ err error }
+
+func (e *noMetadataError) Error() string        { return e.err.Error() }
+func (e *noMetadataError) Unwrap() error        { return e.err }
+func (e *noMetadataError) Is(target error) bool { return target == ErrNoMetadata }
+
+// resourceMetadata returns the metadata of a resource: the first of the documents at the URL that
+// its challenge names and at the well-known URLs that names authorization servers. Metadata of
+// another resource is an error, and the remaining URLs are then not tried; so is a failure at the
+// URL of the challenge that may pass. A document at the path of the server has to be that of the
 // server, and one at the root has to be that of the origin.
 //
 // Spec: RFC 9728 3.3
 func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *url.URL, named string) (*oauth.ResourceMetadata, error) {
+	search := new(searchError)
 	if named != "" {
-		return c.namedMetadata(ctx, hc, server, named)
+		named = oauth.ResolveEndpoint(server, named)
+		if _, err := oauth.ParseEndpoint(named); err != nil {
+			return nil, fmt.Errorf("resource_metadata of the challenge: %w", err)
+		}
+		m, err := firstDocument(ctx, hc, []string{named}, nil, search, func(_ string, m *oauth.ResourceMetadata) error {
+			return c.checkNamed(ctx, hc, server, named, m)
+		})
+		if err == nil || !isUnusable(err) {
+			return m, prefixed("metadata of the server", err)
+		}
 	}
-	places := oauth.ResourceMetadataURLs(server)
-	var m oauth.ResourceMetadata
-	place, err := firstDocument(ctx, hc, places, nil, &m, nil)
-	switch {
-	case isAbsent(err):
-		return nil, fmt.Errorf("%w: %w", errNoMetadata, err)
-	case err != nil:
-		return nil, fmt.Errorf("metadata of the server: %w", err)
+	places := slices.DeleteFunc(oauth.ResourceMetadataURLs(server), func(place string) bool { return place == named })
+	m, err := firstDocument(ctx, hc, places, nil, search, func(place string, m *oauth.ResourceMetadata) error {
+		want := server
+		if place != oauth.ResourceMetadataURLs(server)[0] {
+			want = &url.URL{Scheme: server.Scheme, Host: server.Host}
+		}
+		if !identifies(m.Resource, want) {
+			return wrongResource(place, m, want)
+		}
+		return checkIssuers(m)
+	})
+	if isUnusable(err) {
+		return nil, &noMetadataError{fmt.Errorf("the server has no protected resource metadata: %w", err)}
 	}
-	want := server
-	if place != places[0] {
-		want = &url.URL{Scheme: server.Scheme, Host: server.Host}
-	}
-	if !identifies(m.Resource, want) {
-		return nil, wrongResource(place, &m, want)
-	}
-	return checkIssuers(place, &m)
+	return m, prefixed("metadata of the server", err)
 }
 
-// namedMetadata returns the metadata that a challenge names. It may be that of a path above the
-// server if the document at the path of the server is absent, or says the same: otherwise one
-// server could obtain tokens for all servers at its origin.
-func (c *Client) namedMetadata(ctx context.Context, hc *http.Client, server *url.URL, named string) (*oauth.ResourceMetadata, error) {
-	if _, err := oauth.ParseEndpoint(named); err != nil {
-		return nil, fmt.Errorf("resource_metadata of the challenge: %w", err)
+// prefixed returns an error that begins with its subject, nil for nil. The errors about another
+// resource have theirs.
+func prefixed(subject string, err error) error {
+	if _, ok := errors.AsType[*searchError](err); ok {
+		return fmt.Errorf("%s: %w", subject, err)
 	}
-	var m oauth.ResourceMetadata
-	if _, err := firstDocument(ctx, hc, []string{named}, nil, &m, nil); err != nil {
-		return nil, fmt.Errorf("metadata of the server: %w", err)
-	}
+	return err
+}
+
+// checkNamed returns an error if metadata that a challenge names cannot be used. It may be that of
+// a path above the server if the document at the path of the server is absent, or says the same:
+// otherwise one server could obtain tokens for all servers at its origin.
+func (c *Client) checkNamed(ctx context.Context, hc *http.Client, server *url.URL, named string, m *oauth.ResourceMetadata) error {
 	switch {
 	case !covers(m.Resource, server):
-		return nil, wrongResource(named, &m, server)
+		return wrongResource(named, m, server)
 	case !identifies(m.Resource, server):
-		if err := checkParent(ctx, hc, server, named, &m); err != nil {
-			return nil, err
+		if err := checkParent(ctx, hc, server, named, m); err != nil {
+			return &finalError{err}
 		}
 		c.opts.Logger.Warn("authorization: the metadata that the server names is that of a path above it, and a token for it is a token for everything below that path",
 			"server", serverURL(server), "resource", m.Resource)
 	}
-	return checkIssuers(named, &m)
+	return checkIssuers(m)
 }
 
 // checkParent returns an error if the document at the path of a server contradicts metadata of a
@@ -173,51 +194,76 @@ func checkParent(ctx context.Context, hc *http.Client, server *url.URL, named st
 }
 
 func wrongResource(place string, m *oauth.ResourceMetadata, want *url.URL) error {
-	return fmt.Errorf("metadata of the server at %s: resource %.200q: want %s; nothing was sent to its authorization servers", place, m.Resource, serverURL(want))
+	return &finalError{fmt.Errorf("metadata of the server at %s: resource %.200q: want %s; nothing was sent to its authorization servers", place, m.Resource, serverURL(want))}
 }
 
-// checkIssuers returns metadata that has an authorization server.
-func checkIssuers(place string, m *oauth.ResourceMetadata) (*oauth.ResourceMetadata, error) {
+// checkIssuers returns an error for metadata that names no authorization server.
+func checkIssuers(m *oauth.ResourceMetadata) error {
 	if len(m.AuthorizationServers) == 0 {
-		return nil, fmt.Errorf("metadata of the server at %s: want authorization_servers", place)
+		return &memberError{errors.New("found no authorization_servers, want one")}
 	}
-	return m, nil
+	return nil
 }
 
-// serverMetadata returns the metadata of an authorization server.
-func serverMetadata(ctx context.Context, hc *http.Client, issuer string, header http.Header) (*oauth.ServerMetadata, error) {
+// serverMetadata returns the metadata of an authorization server: the first of the documents at the
+// well-known URLs that is that of the issuer, and for which need returns nil. Need may be nil.
+func serverMetadata(ctx context.Context, hc *http.Client, issuer string, header http.Header, need func(*oauth.ServerMetadata) error) (*oauth.ServerMetadata, error) {
 	u, err := oauth.ParseIssuer(issuer)
 	if err != nil {
 		return nil, fmt.Errorf("authorization server: %w", err)
 	}
-	var m oauth.ServerMetadata
-	_, err = firstDocument(ctx, hc, oauth.ServerMetadataURLs(u), header, &m, func() error { return m.CheckFor(issuer) })
-	if err != nil {
-		return nil, fmt.Errorf("metadata of authorization server %s: %w", issuer, err)
+	m, err := firstDocument(ctx, hc, oauth.ServerMetadataURLs(u), header, new(searchError), func(_ string, m *oauth.ServerMetadata) error {
+		m.Resolve(u)
+		err := m.CheckFor(issuer)
+		if err == nil && need != nil {
+			err = need(m)
+		}
+		if err != nil {
+			return &memberError{err}
+		}
+		return nil
+	})
+	err = prefixed("metadata of authorization server "+issuer, err)
+	if isUnusable(err) {
+		err = &noMetadataError{err}
 	}
-	return &m, nil
+	return m, err
 }
 
-// firstDocument returns the first document at one of the URLs that passes a check, and its URL. A
-// blocked address or the end of the context ends the search.
-func firstDocument[T any](ctx context.Context, hc *http.Client, places []string, header http.Header, out *T, check func() error) (string, error) {
-	var faults []error
+// firstDocument returns the first document at one of the URLs that passes a check. If there is
+// none, the error is the given one, to which it adds why. A finalError of the check, a blocked
+// address or the end of the context ends the search.
+func firstDocument[T any](ctx context.Context, hc *http.Client, places []string, header http.Header, search *searchError, check func(place string, m *T) error) (*T, error) {
 	for _, place := range places {
-		var m T
-		err := oauth.FetchDocument(ctx, hc, place, header, &m)
-		if *out = m; err == nil && check != nil {
-			err = check()
+		m := new(T)
+		err := oauth.FetchDocument(ctx, hc, place, header, m)
+		if err == nil {
+			err = check(place, m)
 		}
 		if err == nil {
-			return place, nil
+			return m, nil
 		}
-		faults = append(faults, fmt.Errorf("%s: %w", place, err))
+		if final, ok := errors.AsType[*finalError](err); ok {
+			return nil, final.err
+		}
+		search.faults = append(search.faults, fmt.Errorf("%s: %w", place, err))
 		if _, blocked := errors.AsType[*egress.BlockedError](err); blocked || ctx.Err() != nil {
 			break
 		}
 	}
-	return "", &searchError{faults}
+	return nil, search
 }
+
+// finalError is an error of a document that ends the search for another one.
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }
+
+// memberError reports a document that lacks what is needed of it.
+type memberError struct{ err error }
+
+func (e *memberError) Error() string { return e.err.Error() }
+func (e *memberError) Unwrap() error { return e.err }
 
 // searchError holds why no URL had a document.
 type searchError struct{ faults []error }
@@ -234,11 +280,26 @@ func (e *searchError) Unwrap() []error { return e.faults }
 
 // isAbsent reports whether every URL answered that it has no document.
 func isAbsent(err error) bool {
-	search, ok := errors.AsType[*searchError](err)
-	return ok && !slices.ContainsFunc(search.faults, func(err error) bool {
+	return allFaults(err, func(err error) bool {
 		status, ok := errors.AsType[*oauth.StatusError](err)
-		return !ok || status.Status/100 != 4
+		return ok && status.Status/100 == 4
 	})
+}
+
+// isUnusable reports whether every URL answered with no document, another one, or one that lacks
+// what is needed. Other errors, such as a broken connection, may pass.
+func isUnusable(err error) bool {
+	return allFaults(err, func(err error) bool {
+		status, _ := errors.AsType[*oauth.StatusError](err)
+		_, document := errors.AsType[*oauth.DocumentError](err)
+		_, member := errors.AsType[*memberError](err)
+		return document || member || status != nil && status.Status/100 != 5
+	})
+}
+
+func allFaults(err error, is func(error) bool) bool {
+	search, ok := errors.AsType[*searchError](err)
+	return ok && !slices.ContainsFunc(search.faults, func(err error) bool { return !is(err) })
 }
 
 // chooseServer chooses one of the authorization servers of a resource: that of the grant or of a manually
@@ -300,7 +361,7 @@ func (c *Client) discoverOld(ctx context.Context, t *target, server *url.URL) (*
 
 func oldMetadata(ctx context.Context, hc *http.Client, origin string) (*oauth.ServerMetadata, error) {
 	header := http.Header{httpheader.ProtocolVersion: {mcp.V20250326.String()}}
-	m, err := serverMetadata(ctx, hc, origin, header)
+	m, err := serverMetadata(ctx, hc, origin, header, nil)
 	if !isAbsent(err) {
 		return m, err
 	}

@@ -333,6 +333,9 @@ func TestInvalidMetadataResponsesAreErrors(t *testing.T) {
 		} {
 			h := newHostile(t)
 			h.lies[place] = lie
+			if place == "/prm" {
+				h.lies[pathPlace] = lie
+			}
 			h.ends("sign in to " + h.mcp() + ": ")
 		}
 	}
@@ -346,7 +349,7 @@ func TestAddressesForTheBrowser(t *testing.T) {
 		"javascript:alert(1)", "JAVASCRIPT:alert(1)", "javascript://as.example/%0aalert(1)", " javascript:alert(1)", "java\tscript:alert(1)",
 		"data:text/html,<script>", "file:///etc/passwd", "file://evil.example/share", "vbscript:x", "blob:https://as.example/1", "about:blank",
 		"view-source:https://as.example", "ms-settings:x", "vscode://x", "intent://x#Intent;end", "smb://evil.example/x", "ftp://as.example/x",
-		"http://as.example/authorize", "//as.example/authorize", "/authorize", "-https://as.example", "--gpu-launcher=calc", "$(calc)", "calc.exe",
+		"http://as.example/authorize", "//as.example/authorize", "authorize", `/\as.example/authorize`, "-https://as.example", "--gpu-launcher=calc", "$(calc)", "calc.exe",
 		`\\evil.example\share`, "https://", "https:///x", "https:as.example", "https://user:CANARY@as.example/", "https://as.example/#x", "",
 	} {
 		h := newHostile(t)

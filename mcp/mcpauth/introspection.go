@@ -162,14 +162,7 @@ func (i *introspector) endpoint(ctx context.Context) (string, error) {
 	if i.Endpoint != "" {
 		return i.Endpoint, nil
 	}
-	d, err := i.server.document(ctx)
-	if err != nil {
-		return "", err
-	}
-	if _, err := oauth.ParseEndpoint(d.Introspection); err != nil {
-		return "", fmt.Errorf("introspection_endpoint of issuer %s: %w", i.Issuer, err)
-	}
-	return d.Introspection, nil
+	return i.server.endpoint(ctx, "introspection_endpoint", func(d *issuerDocument) string { return d.Introspection })
 }
 
 // read returns the Token of a response for an active token. Without a subject,

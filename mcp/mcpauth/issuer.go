@@ -28,29 +28,28 @@ type issuerDocument struct {
 	Introspection string `json:"introspection_endpoint"`
 }
 
-// document returns the metadata from the first of the well-known URLs that has
-// it. Metadata of another issuer is an error.
+// endpoint returns the URL of an endpoint from the metadata: from the first of the documents at the
+// well-known URLs that is that of the issuer and has the endpoint.
 //
 // Spec: RFC 8414 3.3; 2026-07-28 basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery
-func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
+func (s *issuerServer) endpoint(ctx context.Context, name string, of func(*issuerDocument) string) (string, error) {
 	issuer, err := oauth.ParseIssuer(s.issuer)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var failed error
-	for _, place := range oauth.ServerMetadataURLs(issuer) {
-		var d issuerDocument
-		err := oauth.FetchDocument(ctx, s.http, place, nil, &d)
-		switch {
-		case err != nil:
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", place, explainBlockedNetwork(err)))
-			continue
-		case !oauth.SameIdentifier(d.Issuer, s.issuer):
-			return nil, fmt.Errorf("metadata of issuer %s: found the issuer %s, want that one", s.issuer, oauth.ShownIssuer(d.Issuer))
+	d, err := firstDocument(ctx, s.http, oauth.ServerMetadataURLs(issuer), nil, new(searchError), func(_ string, d *issuerDocument) error {
+		if !oauth.SameIdentifier(d.Issuer, s.issuer) {
+			return fmt.Errorf("metadata of another issuer: found %s, want %q", oauth.ShownIssuer(d.Issuer), s.issuer)
 		}
-		return &d, nil
+		if _, err := oauth.ParseEndpoint(oauth.ResolveEndpoint(issuer, of(d))); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("metadata of issuer %s: %w", s.issuer, explainBlockedNetwork(err))
 	}
-	return nil, fmt.Errorf("metadata of issuer %s: %w", s.issuer, failed)
+	return oauth.ResolveEndpoint(issuer, of(d)), nil
 }
 
 // fetchKeys returns the keys of the issuer, from the given URL if it is not
@@ -59,17 +58,13 @@ func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
 // Spec: RFC 7517 5
 func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]jwt.Key, error) {
 	if address == "" {
-		d, err := s.document(ctx)
-		if err != nil {
+		var err error
+		if address, err = s.endpoint(ctx, "jwks_uri", func(d *issuerDocument) string { return d.Keys }); err != nil {
 			return nil, err
 		}
-		address = d.Keys
 	}
 	var set struct {
 		Keys []jsontext.Value `json:"keys"`
-	}
-	if _, err := oauth.ParseEndpoint(address); err != nil {
-		return nil, fmt.Errorf("keys of issuer %s: %w", s.issuer, err)
 	}
 	if err := oauth.FetchDocument(ctx, s.http, address, nil, &set); err != nil {
 		return nil, fmt.Errorf("keys of issuer %s: %w", s.issuer, explainBlockedNetwork(err))

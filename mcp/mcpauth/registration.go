@@ -92,6 +92,22 @@ func (c *Client) register(ctx context.Context, t *target, redirect string) (*reg
 	return &registeredClient{registration: *r}, c.keepRegistration(ctx, r)
 }
 
+// canRegister returns an error if there is no way to a client at the issuer of the metadata.
+func (c *Client) canRegister(ctx context.Context, m *oauth.ServerMetadata) error {
+	if len(c.opts.Registered) > 0 || c.opts.MetadataURL != "" && m.ClientIDDocuments || m.RegistrationEndpoint != "" || c.opts.Ask != nil {
+		return nil
+	}
+	r, err := c.storedRegistration(ctx, m.Issuer)
+	if r != nil || err != nil {
+		return err
+	}
+	return notRegistrableError(m.Issuer)
+}
+
+func notRegistrableError(issuer string) error {
+	return &optionError{"Registered", fmt.Errorf("%w at %s, which does not support dynamic registration: register one there manually", ErrNotRegistered, issuer)}
+}
+
 // clientOfGrant returns the client that a grant was issued to, or nil if it no longer
 // exists.
 func (c *Client) clientOfGrant(ctx context.Context, m *oauth.ServerMetadata, id string) (*registeredClient, error) {
@@ -211,7 +227,7 @@ func (c *Client) newRegistration(ctx context.Context, t *target, redirect string
 	}
 	issuer := t.metadata.Issuer
 	if c.opts.Ask == nil {
-		return nil, &optionError{"Registered", fmt.Errorf("%w at %s, which does not support dynamic registration: register one there manually", ErrNotRegistered, issuer)}
+		return nil, notRegistrableError(issuer)
 	}
 	r, err := c.opts.Ask(ctx, issuer)
 	switch {

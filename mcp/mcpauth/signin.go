@@ -15,8 +15,9 @@ import (
 
 // SignIn signs in to the server at the URL, even if there is a token already. It requests the given
 // scopes in addition to those that the server requires and those that were requested before. It
-// sends the server one request without credentials, to discover the authorization server. With a
-// Grant it gets a new token. The error is a *SignInError.
+// sends the server a GET without credentials, to discover the authorization server, and a POST (a
+// ping) if the response to the GET names no metadata. With a Grant it gets a new token. The error
+// is a *SignInError.
 //
 // Spec: 2026-07-28 basic/authorization/authorization-server-discovery
 func (c *Client) SignIn(ctx context.Context, server string, scopes ...string) error {
@@ -51,24 +52,44 @@ func (c *Client) signInAt(ctx context.Context, u *url.URL, more []string) error 
 	return c.signIn(ctx, t, c.scopes(t, ch, more))
 }
 
-// probe sends a request without credentials and returns the challenge.
+// probe sends requests without credentials, and returns the challenge. Some servers answer only a
+// POST with one.
 func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	req, ch, err := c.probeBy(ctx, u, http.MethodGet, "")
+	if err != nil {
+		return nil, challenged{}, fmt.Errorf("ask the server for its authorization server: %w", err)
+	}
+	if ch.metadata == "" {
+		if _, posted, err := c.probeBy(ctx, u, http.MethodPost, ping); err == nil && posted.metadata != "" {
+			ch = posted
+		}
+	}
+	t, err := c.discover(ctx, req, ch)
+	return t, ch, err
+}
+
+// ping is a request that changes nothing at a server that serves it.
+const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+
+// probeBy sends one request without credentials, and returns it with the challenge of its response.
+func (c *Client) probeBy(ctx context.Context, u *url.URL, method, body string) (*http.Request, challenged, error) {
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), strings.NewReader(body))
 	if err != nil {
 		return nil, challenged{}, err
 	}
 	req.Header.Set("Accept", "application/json, text/event-stream")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	resp, err := c.guarded(u).Do(req)
 	if err != nil {
-		return nil, challenged{}, fmt.Errorf("ask the server for its authorization server: %w", err)
+		return nil, challenged{}, err
 	}
 	resp.Body.Close()
-	var ch challenged
-	if resp.StatusCode == http.StatusUnauthorized {
-		ch = readChallenge(resp)
+	if resp.StatusCode != http.StatusUnauthorized {
+		return req, challenged{}, nil
 	}
-	t, err := c.discover(ctx, req, ch)
-	return t, ch, err
+	return req, readChallenge(resp), nil
 }
 
 // acquireAgain gets a token without a user that replaces the current one.
@@ -107,6 +128,7 @@ type answer struct {
 // signIn lets the user sign in, and stores the grant.
 //
 //	signIn
+//	├─ completeMetadata            the first document that has all that a sign-in needs
 //	├─ checkAuthorizationEndpoint  checks PKCE and the address for the browser before anything is sent
 //	├─ receive                     listens on loopback, unless the application has a redirect URL
 //	├─ register                    finds or makes the registration of the client
@@ -116,6 +138,9 @@ type answer struct {
 //	├─ redeem                      code, verifier and resource, to the token endpoint of the same issuer
 //	└─ keep                        the grant, and that it is for this server
 func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
+	if err := c.completeMetadata(ctx, t); err != nil {
+		return err
+	}
 	if err := c.checkAuthorizationEndpoint(ctx, t); err != nil {
 		return err
 	}
@@ -138,18 +163,42 @@ func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
 	return c.keep(ctx, s, g)
 }
 
+// completeMetadata replaces metadata that lacks something that this sign-in needs by the first
+// document that has it. The documents at the well-known URLs of an authorization server often
+// differ in that.
+func (c *Client) completeMetadata(ctx context.Context, t *target) error {
+	need := func(m *oauth.ServerMetadata) error { return c.canSignIn(ctx, t, m) }
+	err := need(t.metadata)
+	if err == nil || t.old {
+		return err
+	}
+	m, err := serverMetadata(ctx, t.http, t.metadata.Issuer, nil, need)
+	if err == nil {
+		t.metadata = m
+	}
+	return err
+}
+
+// canSignIn returns an error if metadata lacks something that a sign-in of this client needs.
+//
+// Spec: 2026-07-28 basic/authorization/security-considerations#authorization-code-protection
+func (c *Client) canSignIn(ctx context.Context, t *target, m *oauth.ServerMetadata) error {
+	switch {
+	case len(m.ChallengeMethods) == 0 && !slices.Contains(c.opts.AssumePKCE, t.server):
+		return &optionError{"AssumePKCE", errors.New("it does not say that it supports PKCE with S256 (code_challenge_methods_supported), without which a stolen code is a token")}
+	case len(m.ChallengeMethods) > 0 && !m.SupportsPKCE():
+		return errors.New("it does not say that it supports PKCE with S256 (code_challenge_methods_supported has other methods), without which a stolen code is a token")
+	case m.AuthorizationEndpoint == "":
+		return errors.New("found no authorization_endpoint: want one, or a grant without a user, such as client_credentials")
+	}
+	return c.canRegister(ctx, m)
+}
+
 // checkAuthorizationEndpoint returns an error if the browser must not be opened. A browser can reach
 // addresses that only its user can reach, so it is not opened for addresses that the guarded client
 // refuses, nor for names that have such an address.
 func (c *Client) checkAuthorizationEndpoint(ctx context.Context, t *target) error {
-	m := t.metadata
-	switch {
-	case !m.SupportsPKCE():
-		return fmt.Errorf("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported): want one that does", m.Issuer)
-	case m.AuthorizationEndpoint == "":
-		return fmt.Errorf("authorization server %s has no authorization_endpoint: want one, or a grant without a user, such as client_credentials", m.Issuer)
-	}
-	u, err := oauth.ParseEndpoint(m.AuthorizationEndpoint)
+	u, err := oauth.ParseEndpoint(t.metadata.AuthorizationEndpoint)
 	if err == nil {
 		err = c.opts.policy(t.http == c.localHTTP).CheckHost(ctx, u.Hostname())
 	}

@@ -12,8 +12,9 @@ type SignInError struct {
 	Err    error
 	// Option is the field of [ClientOptions] that would make the sign-in possible, if there is
 	// one: "Registered" for a client that must be registered manually, "Prefixes" for an address
-	// that is blocked, "AllowOldEndpoints" for a server without metadata. Error names it; the
-	// text of Err does not, so that a program can name a setting of its own instead.
+	// that is blocked, "AllowOldEndpoints" for a server without metadata, "AssumePKCE" for an
+	// authorization server that does not say whether it supports PKCE. Error names it; the text of
+	// Err does not, so that a program can name a setting of its own instead.
 	Option string
 }
 

@@ -87,6 +87,18 @@ func ResourceMetadataURLs(resource *url.URL) []string {
 	return urls
 }
 
+// ResolveEndpoint returns the URL of an endpoint that a document names. A reference that begins
+// with one slash is a path at the origin of the document, which says it of its own origin. Every
+// other text is returned as it is.
+//
+// Spec: RFC 3986 4.2, 5.2, for an absolute path alone
+func ResolveEndpoint(document *url.URL, endpoint string) string {
+	if !strings.HasPrefix(endpoint, "/") || strings.HasPrefix(endpoint, "//") || strings.HasPrefix(endpoint, `/\`) {
+		return endpoint
+	}
+	return origin(document) + endpoint
+}
+
 // insert inserts a well-known path between the origin of u and its path.
 func insert(u *url.URL, wellKnown string) string { return origin(u) + wellKnown + barePath(u) }
 

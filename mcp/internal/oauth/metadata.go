@@ -51,6 +51,15 @@ type ServerMetadata struct {
 	ClientIDDocuments     bool     `json:"client_id_metadata_document_supported"`
 }
 
+// Resolve resolves the endpoints of metadata that was found at a URL, see ResolveEndpoint.
+func (m *ServerMetadata) Resolve(document *url.URL) {
+	for _, endpoint := range []*string{
+		&m.AuthorizationEndpoint, &m.TokenEndpoint, &m.RegistrationEndpoint, &m.PAREndpoint, &m.RevocationEndpoint,
+	} {
+		*endpoint = ResolveEndpoint(document, *endpoint)
+	}
+}
+
 // CheckFor returns nil if the issuer in the metadata is the given one (see SameIdentifier), and
 // ParseEndpoint accepts each endpoint.
 //
@@ -86,9 +95,14 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("HTTP status %d %s", e.Status, http.StatusText(e.Status))
 }
 
+// DocumentError reports a response whose body is not the document that was asked for.
+type DocumentError struct{ text string }
+
+func (e *DocumentError) Error() string { return e.text }
+
 // FetchDocument fetches a JSON document of at most 1 MiB and 32 levels and
-// decodes it into out. A response without one is a *StatusError. Errors repeat
-// nothing of the document.
+// decodes it into out. A response without one is a *StatusError, one with another
+// document is a *DocumentError. Errors repeat nothing of the document.
 func FetchDocument(ctx context.Context, c *http.Client, address string, header http.Header, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -111,8 +125,11 @@ func FetchDocument(ctx context.Context, c *http.Client, address string, header h
 
 // ReadDocument decodes the body of a response, see FetchDocument.
 func ReadDocument(resp *http.Response, out any) error {
-	if media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
-		return errors.New("response is not JSON: want Content-Type application/json")
+	switch media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
+	case media == "text/html":
+		return &DocumentError{"response is not JSON but a web page: want Content-Type application/json"}
+	case err != nil || media != "application/json" && !strings.HasSuffix(media, "+json"):
+		return &DocumentError{"response is not JSON: want Content-Type application/json"}
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
 	switch {
@@ -129,7 +146,7 @@ func decodeDocument(text []byte, out any) error {
 		return err
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return errors.New("document: want a JSON object whose members have the types of the standard")
+		return &DocumentError{"document: want a JSON object whose members have the types of the standard"}
 	}
 	return nil
 }
@@ -143,7 +160,7 @@ func checkDepth(text []byte) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return errors.New("document: want well-formed JSON without duplicate names")
+			return &DocumentError{"document: want well-formed JSON without duplicate names"}
 		case d.StackDepth() > maxDepth:
 			return fmt.Errorf("document exceeds %d levels", maxDepth)
 		}
