@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
@@ -74,13 +75,13 @@ func (s *source) readSignIn(e *entry, all value) {
 	})
 }
 
-// scopes parses an array of texts, or one text with spaces between the scopes.
+// scopes parses an array of texts, or one text with spaces or commas between the scopes.
 func (s *source) scopes(v value) []field {
 	if v.kind != kindString {
 		return s.fields(v)
 	}
 	var all []field
-	for scope := range strings.FieldsSeq(v.text) {
+	for scope := range strings.FieldsFuncSeq(v.text, func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
 		all = append(all, field{text: scope, at: v})
 	}
 	return all

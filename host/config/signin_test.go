@@ -16,6 +16,7 @@ func TestSignInIsReadInTheFormatOfEachProgram(t *testing.T) {
 	app := host.SignIn{Issuer: "https://id.example.com", ClientID: "app", ClientSecret: "s3cret", Scopes: []string{"a", "b"}}
 	tests := map[string]host.SignIn{
 		`"x": 1`: {},
+		`"auth": {"issuer": "https://id.example.com", "clientId": "app", "clientSecret": "${env:SECRET}", "scopes": "a, b,"}`:             app,
 		`"auth": {"issuer": "https://id.example.com", "clientId": "app", "clientSecret": "${env:SECRET}", "scopes": ["a", "b"]}`:          app,
 		`"auth": {"issuer": "https://id.example.com", "CLIENT_ID": "app", "CLIENT_SECRET": "${env:SECRET}", "scopes": ["a", "b"]}`:        app,
 		`"oauth": {"issuer": "https://id.example.com", "client_id": "app", "client_secret": "${env:SECRET}", "scope": "a b"}`:             app,

@@ -1,6 +1,7 @@
 package mcpauth_test
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"net/url"
@@ -286,6 +287,88 @@ var deviations = []deviation{
 		sent:  []string{"GET " + pathPlace, "GET " + rootPlace},
 		never: []string{"AS GET " + serverPlace},
 	},
+	{
+		name: "token-200-error",
+		is: func(h *hostile) {
+			h.lies["AS /token"] = answers(200, `{"error":"invalid_grant","access_token":"BANNER","token_type":"bearer"}`)
+		},
+		want:  "token endpoint: refused: invalid_grant",
+		sent:  []string{"AS POST /token"},
+		never: []string{"POST /mcp"},
+	},
+	{
+		name: "token-200-error-object",
+		is:   func(h *hostile) { h.lies["AS /token"] = answers(200, `{"error":{"code":400,"message":"BANNER"}}`) },
+		want: "token endpoint: refused with HTTP status 200",
+		once: []string{"AS POST /token"},
+	},
+	{
+		name: "token-200-not-ok",
+		is:   func(h *hostile) { h.lies["AS /token"] = answers(200, `{"ok":false}`) },
+		want: "token endpoint: refused with HTTP status 200",
+		once: []string{"AS POST /token"},
+	},
+	{
+		name: "token-201",
+		is: func(h *hostile) {
+			h.lies["AS /token"] = func(w http.ResponseWriter, r *http.Request) { h.serveIssuer(changedResponse{w, 201, ""}, r) }
+		},
+		sent: []string{"AS POST /token"},
+	},
+	{
+		name: "token-error-null",
+		is: func(h *hostile) {
+			h.lies["AS /token"] = func(w http.ResponseWriter, r *http.Request) {
+				h.serveIssuer(changedResponse{w, 200, `"ok":true,"error":null,`}, r)
+			}
+		},
+		sent: []string{"AS POST /token"},
+	},
+	{
+		name: "token-form",
+		is: func(h *hostile) {
+			h.lies["AS /token"] = answers(200, "access_token=BANNER&token_type=bearer", "Content-Type", "application/x-www-form-urlencoded")
+		},
+		want: "token endpoint: response is form-encoded: want JSON",
+		once: []string{"AS POST /token"},
+	},
+	{
+		name: "register-200-error",
+		is: func(h *hostile) {
+			h.register = func(client members) (int, members) {
+				if client["application_type"] == "native" {
+					return 200, members{"ok": false, "error": "invalid_redirect_uri"}
+				}
+				return 200, members{"client_id": "second"}
+			}
+		},
+		sent: []string{"AS POST /register", "AS POST /register", "AS GET /authorize", "AS POST /token"},
+	},
+	{
+		name: "scope-commas",
+		is: func(h *hostile) {
+			h.needs = []string{"a", "b"}
+			h.challenge = strings.Replace(h.challenge, "Bearer ", `Bearer scope="a,b", `, 1)
+		},
+		once: []string{"AS GET /authorize"},
+		sent: []string{"AS POST /token"},
+	},
+}
+
+// changedResponse is a response of the stand-in with another status, and with members before those
+// of its object.
+type changedResponse struct {
+	http.ResponseWriter
+
+	status  int
+	members string
+}
+
+func (w changedResponse) WriteHeader(int) { w.ResponseWriter.WriteHeader(w.status) }
+
+func (w changedResponse) Write(text []byte) (int, error) {
+	_, err := w.ResponseWriter.Write(append([]byte("{"+w.members), bytes.TrimPrefix(text, []byte("{"))...))
+	return len(text), err
 }
 
 func TestDeviationsOfAuthorizationServers(t *testing.T) {

@@ -249,7 +249,7 @@ func (c *Client) registerNew(ctx context.Context, t *target, redirect string) (*
 	m := c.describe(redirect, registrationMethod(t.metadata.TokenAuthMethods))
 	first := m.ApplicationType
 	answer, err := oauth.Register(ctx, t.http, t.metadata.RegistrationEndpoint, m)
-	if refused, ok := errors.AsType[*oauth.Error](err); ok && refused.Status/100 == 4 {
+	if refused, ok := errors.AsType[*oauth.Error](err); ok && refused.Status/100 != 5 {
 		m.ApplicationType = map[string]string{typeNative: typeWeb, typeWeb: typeNative}[first]
 		answer, err = oauth.Register(ctx, t.http, t.metadata.RegistrationEndpoint, m)
 	}

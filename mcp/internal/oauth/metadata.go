@@ -126,6 +126,8 @@ func FetchDocument(ctx context.Context, c *http.Client, address string, header h
 // ReadDocument decodes the body of a response, see FetchDocument.
 func ReadDocument(resp *http.Response, out any) error {
 	switch media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
+	case media == "application/x-www-form-urlencoded":
+		return &DocumentError{"response is form-encoded: want JSON, with Content-Type application/json"}
 	case media == "text/html":
 		return &DocumentError{"response is not JSON but a web page: want Content-Type application/json"}
 	case err != nil || media != "application/json" && !strings.HasSuffix(media, "+json"):

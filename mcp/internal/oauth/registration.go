@@ -61,11 +61,8 @@ func Register(ctx context.Context, c *http.Client, endpoint string, m *ClientMet
 		return nil, BrokenError(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
-		return nil, readRegistrationRefusal(resp)
-	}
 	var r RegistrationResponse
-	if err := ReadDocument(resp, &r); err != nil {
+	if err := readAnswer(resp, registrationCodes, &r); err != nil {
 		return nil, err
 	}
 	if !isClientID(r.ClientID) || !isToken(r.Secret) {
@@ -75,17 +72,6 @@ func Register(ctx context.Context, c *http.Client, endpoint string, m *ClientMet
 		return nil, fmt.Errorf("want as token_endpoint_auth_method %s, %s or %s", AuthNone, AuthBasic, AuthPost)
 	}
 	return &r, nil
-}
-
-func readRegistrationRefusal(resp *http.Response) error {
-	refused := &Error{Status: resp.StatusCode}
-	var wire struct {
-		Code string `json:"error"`
-	}
-	if ReadDocument(resp, &wire) == nil && slices.Contains(registrationCodes, wire.Code) {
-		refused.Code = wire.Code
-	}
-	return refused
 }
 
 // isClientID reports whether text is an identifier by its syntax.
@@ -111,13 +97,10 @@ func (e *TokenEndpoint) Push(ctx context.Context, endpoint string, form map[stri
 		return "", BrokenError(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
-		return "", readRefusal(resp)
-	}
 	var wire struct {
 		RequestURI string `json:"request_uri"`
 	}
-	if err := ReadDocument(resp, &wire); err != nil {
+	if err := readAnswer(resp, tokenCodes, &wire); err != nil {
 		return "", err
 	}
 	if !isClientID(wire.RequestURI) {

@@ -2,7 +2,7 @@ package oauth
 
 import (
 	"context"
-	"net/http"
+	"encoding/json/jsontext"
 	"net/url"
 )
 
@@ -28,8 +28,12 @@ func (e *TokenEndpoint) Revoke(ctx context.Context, endpoint string, token Secre
 		return BrokenError(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return readRefusal(resp)
+	if resp.StatusCode/100 != 2 {
+		return readRefusal(resp, tokenCodes)
 	}
-	return nil
+	var text jsontext.Value
+	if ReadDocument(resp, &text) != nil { // a success needs no body
+		return nil
+	}
+	return refusalOf(resp.StatusCode, tokenCodes, text)
 }

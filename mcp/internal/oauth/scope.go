@@ -7,10 +7,13 @@ import (
 
 const maxScopes = 256
 
-// ParseScope returns the scopes of a scope parameter, without duplicates.
+// ParseScope returns the scopes of a scope parameter, without duplicates. Some servers put commas
+// between scopes.
 //
 // Spec: RFC 6749 3.3
-func ParseScope(text string) []string { return Scopes(strings.Split(text, " ")) }
+func ParseScope(text string) []string {
+	return Scopes(strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' }))
+}
 
 // Scopes returns those of the values that are valid scopes, in order and
 // without duplicates, 256 at most. It is for lists from a peer, which may hold

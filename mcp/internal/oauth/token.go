@@ -36,8 +36,8 @@ type Prover interface {
 
 // Request requests a token with a form. It does not change the form: it adds the client's
 // authentication and the proof to a copy. If the server requires its nonce in the proof, Request
-// repeats the request once. It follows no redirect. A response without a token is an *Error. Errors
-// hold nothing that was sent and, except for standard error codes, nothing that was received.
+// repeats the request once. It follows no redirect. Any status 2xx with a token in JSON is a success,
+// and JSON that says that it is an error is an *Error, whatever its status. Errors hold nothing that was sent and, except for standard error codes, nothing that was received.
 //
 // Spec: RFC 6749 3.2, 5; RFC 9449 5, 8
 func (e *TokenEndpoint) Request(ctx context.Context, form url.Values) (*TokenResponse, error) {
@@ -68,11 +68,8 @@ func (e *TokenEndpoint) attempt(ctx context.Context, form url.Values) (t *TokenR
 	if e.Prover != nil {
 		renewed = e.Prover.Remember(e.URL, resp.Header)
 	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, renewed, readRefusal(resp)
-	}
 	var wire tokenWire
-	if err := ReadDocument(resp, &wire); err != nil {
+	if err := readAnswer(resp, tokenCodes, &wire); err != nil {
 		return nil, renewed, err
 	}
 	t, err = wire.response(time.Now())

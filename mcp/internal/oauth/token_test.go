@@ -179,7 +179,7 @@ func TestBadTokenResponsesAreErrors(t *testing.T) {
 		"invalid UTF-8":       always(200, "{\"access_token\":\"t\xff\",\"token_type\":\"Bearer\"}"),
 		"moved":               always(307, bearer, "Location", "https://evil.example/"+canary),
 		"seen at other place": always(303, bearer, "Location", "https://evil.example/"+canary),
-		"created":             always(201, bearer),
+		"error with a token":  always(201, `{"error":"`+canary+`","access_token":"t","token_type":"Bearer"}`),
 	} {
 		got, err := s.endpoint().Request(t.Context(), url.Values{"refresh_token": {canary}})
 		if err == nil || leaks(err.Error()) || len(s.forms) != 1 {
