@@ -248,11 +248,11 @@ func (v *authCommand) logout(ctx context.Context, m *Main, w *signin.TokenStore,
 	if err != nil {
 		return err
 	}
-	if held == nil {
+	revoking := c.SignOut(ctx, address) // without a token it removes what a failed sign-in has left
+	if held == nil && revoking == nil {
 		m.info("%s: not signed in", u.Key)
 		return nil
 	}
-	revoking := c.SignOut(ctx, address)
 	if err := w.MarkChanged(); err != nil {
 		m.message("%v", err)
 	}

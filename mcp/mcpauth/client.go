@@ -55,9 +55,10 @@ type binding struct {
 	Issuer   string   `json:"issuer"`
 	Resource string   `json:"resource"`
 	ClientID string   `json:"client_id"`
-	Scopes   []string `json:"scopes,omitempty"` // all that were requested until now
-	Proof    bool     `json:"proof,omitzero"`   // see target.proof
-	Old      bool     `json:"old,omitzero"`     // see target.old
+	Scopes   []string `json:"scopes,omitempty"`  // all that were requested until now
+	Missing  []string `json:"missing,omitempty"` // that a refused request has lacked since
+	Proof    bool     `json:"proof,omitzero"`    // see target.proof
+	Old      bool     `json:"old,omitzero"`      // see target.old
 }
 
 // isFor reports whether a binding, which may be nil, is for the resource and the authorization
@@ -364,7 +365,11 @@ func (c *Client) renew(ctx context.Context, key grantKey, old *grant) (*grant, e
 	if err != nil {
 		return nil, err
 	}
-	return refreshed(ctx, e, old)
+	g, err := refreshed(ctx, e, old)
+	if refused, ok := errors.AsType[*oauth.Error](err); ok && refused.UnknownClient() {
+		err = errors.Join(err, c.doubtRegistration(ctx, &k.registration, true))
+	}
+	return g, err
 }
 
 // renewTarget returns the target at which the token of a key is renewed.

@@ -245,7 +245,7 @@ func TestEndlessChallengesEnd(t *testing.T) {
 	for range 5 {
 		_, _ = r.call(c)
 	}
-	if err := r.fails(c, "also after they were requested"); !errors.Is(err, mcpauth.ErrDenied) {
+	if err := r.fails(c, "and the user was asked for more scopes already"); !errors.Is(err, mcpauth.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
 	if len(r.asked) > 4 {

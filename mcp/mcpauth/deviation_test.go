@@ -2,13 +2,16 @@ package mcpauth_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp/mcpauth"
@@ -353,6 +356,221 @@ var deviations = []deviation{
 		once: []string{"AS GET /authorize"},
 		sent: []string{"AS POST /token"},
 	},
+	{
+		name: "client-forgotten-page",
+		is:   func(*hostile) {},
+		then: func(h *hostile) {
+			h.kill(true)
+			h.forgot = []string{"client-1"}
+			h.cancelledSignIn()
+		},
+		sent: []string{"AS POST /register", "AS POST /token", "AS GET /authorize", "AS POST /register", "AS GET /authorize", "AS POST /token"},
+	},
+	{
+		name: "client-forgotten-refresh",
+		is:   func(*hostile) {},
+		then: func(h *hostile) { h.kill(false); h.forgot = []string{"client-1"} },
+		sent: []string{"AS POST /register", "AS POST /token", "AS POST /token", "AS POST /register", "AS GET /authorize", "AS POST /token"},
+	},
+	{
+		name: "client-forgotten-code",
+		is:   func(*hostile) {},
+		then: func(h *hostile) {
+			h.kill(true)
+			h.lies["AS /token"] = answers(401, `{"error":"invalid_client"}`)
+			_ = h.calls()
+			delete(h.lies, "AS /token")
+		},
+		sent: []string{"AS POST /register", "AS POST /token", "AS GET /authorize", "AS POST /token", "AS POST /register", "AS GET /authorize", "AS POST /token"},
+	},
+	{
+		name: "refresh-refused",
+		is:   func(*hostile) {},
+		then: func(h *hostile) {
+			h.kill(false)
+			h.options.ManualSignIn, h.client = true, nil
+			h.lies["AS /token"] = answers(400, `{"error":"token_revoked"}`)
+			_ = h.calls()
+			delete(h.lies, "AS /token") // the refresh token is not sent again
+		},
+		want:  "sign-in required at ",
+		cause: mcpauth.ErrSignInRequired,
+		sent:  []string{"AS POST /token", "AS POST /token"},
+		once:  []string{"AS GET /authorize"},
+	},
+	{
+		name: "refresh-200-error",
+		is:   func(*hostile) {},
+		then: func(h *hostile) {
+			h.kill(false)
+			h.options.ManualSignIn = true
+			h.lies["AS /token"] = answers(200, `{"ok":false,"error":"invalid_refresh_token"}`)
+		},
+		want:  "sign-in required at ",
+		cause: mcpauth.ErrSignInRequired,
+		once:  []string{"AS GET /authorize"},
+	},
+	{
+		name: "refresh-page",
+		is:   func(*hostile) {},
+		then: func(h *hostile) {
+			h.kill(false)
+			h.lies["AS /token"] = page(403)
+			_ = h.calls()
+			delete(h.lies, "AS /token")
+		},
+		sent: []string{"AS POST /token", "AS POST /token", "AS POST /token"},
+		once: []string{"AS GET /authorize"},
+	},
+	{
+		name:  "scope-refused-later",
+		is:    func(h *hostile) { h.options.ManualSignIn = true },
+		login: true,
+		then: func(h *hostile) {
+			h.needs = []string{"reports:write"}
+			for range 3 { // each says that a sign-in is required, and not that it was in vain
+				if err := h.ends("with the scopes \"reports:write\""); !errors.Is(err, mcpauth.ErrSignInRequired) {
+					h.tb.Errorf("got %v, want %v", err, mcpauth.ErrSignInRequired)
+				}
+			}
+			h.client = mcpauth.NewClient(h.options) // another process, without --scope
+			if err := h.client.SignIn(h.tb.Context(), h.mcp()); err != nil || h.asked[1].Get("scope") != "reports:write" {
+				h.tb.Errorf("got %v, requested %q", err, h.asked[1].Get("scope"))
+			}
+		},
+		sent: []string{"AS GET /authorize", "AS GET /authorize", "AS POST /token"},
+	},
+	{
+		name:  "scope-refused-always",
+		is:    func(h *hostile) { h.options.ManualSignIn = true },
+		login: true,
+		then: func(h *hostile) {
+			h.forbid = func() string { return `Bearer error="insufficient_scope", scope="reports:write"` }
+			h.ends("with the scopes \"reports:write\"")
+			_ = h.client.SignIn(h.tb.Context(), h.mcp())
+		},
+		want:  `requires the scopes "reports:write", also after they were requested`,
+		cause: mcpauth.ErrDenied,
+		sent:  []string{"AS GET /authorize", "AS GET /authorize"},
+	},
+	{
+		name: "expires-in-0",
+		is:   func(h *hostile) { h.lives = 0 },
+		then: func(*hostile) {},
+		once: []string{"AS GET /authorize", "AS POST /token"},
+	},
+}
+
+// cancelledSignIn is a sign-in whose user sees an error page in the browser, and gives up.
+func (h *hostile) cancelledSignIn() {
+	ctx, cancel := context.WithCancel(h.tb.Context())
+	defer cancel()
+	o := *h.options
+	o.Browser = func(ctx context.Context, address string) error {
+		_, err := h.signIn(ctx, address)
+		if cancel(); err == nil {
+			h.tb.Error("the browser was redirected")
+		}
+		return nil
+	}
+	if err := mcpauth.NewClient(&o).SignIn(ctx, h.mcp()); !errors.Is(err, context.Canceled) {
+		h.tb.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestForgottenRegistrationKeepsItsGrants has a user who gives up a sign-in at an authorization
+// server that only seems to have forgotten the client: the token, and its renewal, stay as they are
+// until another client has one.
+func TestForgottenRegistrationKeepsItsGrants(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t)
+	h.options.Store = mcpauth.MemoryStore()
+	h.works()
+	h.forgot = []string{"client-1"}
+	h.cancelledSignIn()
+	h.forgot = nil
+	h.works() // with the token
+	h.kill(false)
+	h.works() // with a renewed one
+	if len(h.clients) != 1 || h.forms[len(h.forms)-1].Get("client_id") != "client-1" {
+		t.Fatalf("got %d registrations, want one, and a refresh; requested %v", len(h.clients), h.forms)
+	}
+	// A sign-in that fails as well registers a client, and keeps the token of the old one.
+	h.forgot = []string{"client-2"}
+	h.cancelledSignIn()
+	h.kill(false)
+	h.works()
+	if got := h.forms[len(h.forms)-1].Get("client_id"); len(h.clients) != 2 || got != "client-1" {
+		t.Errorf("got %d registrations, and a refresh by %s, want that of client-1", len(h.clients), got)
+	}
+	if err := h.client.SignIn(t.Context(), h.mcp()); err != nil {
+		t.Error(err)
+	}
+	h.works()
+	h.kill(false)
+	h.works()
+	if got := h.forms[len(h.forms)-1].Get("client_id"); len(h.clients) != 3 || got != "client-3" {
+		t.Errorf("got %d registrations, and a refresh by %s, want that of client-3", len(h.clients), got)
+	}
+	h.secretsStay()
+}
+
+// TestSignOutRemovesAForgottenRegistration has one that never had a token, and one that had.
+func TestSignOutRemovesAForgottenRegistration(t *testing.T) {
+	t.Parallel()
+	for _, signedIn := range []bool{false, true} {
+		h := newHostile(t)
+		store := &namingStore{Store: mcpauth.MemoryStore()}
+		h.options.Store = store
+		if signedIn {
+			h.works()
+		}
+		h.forgot = []string{"client-1"}
+		h.cancelledSignIn()
+		if err := mcpauth.NewClient(h.options).SignOut(t.Context(), h.mcp()); err != nil {
+			t.Error(err)
+		}
+		for _, key := range store.names() {
+			if value, err := store.Load(t.Context(), key); value != nil || err != nil {
+				t.Errorf("signed in %v: %s still has a value, %v", signedIn, key, err)
+			}
+		}
+		h.works()
+	}
+	// A registration that works is kept.
+	h := newHostile(t)
+	h.options.Store = mcpauth.MemoryStore()
+	h.works()
+	if err := h.client.SignOut(t.Context(), h.mcp()); err != nil {
+		t.Error(err)
+	}
+	if h.works(); len(h.clients) != 1 {
+		t.Errorf("got %d registrations, want one", len(h.clients))
+	}
+}
+
+// namingStore remembers its keys.
+type namingStore struct {
+	mcpauth.Store
+
+	mu   sync.Mutex
+	keys map[string]bool
+}
+
+func (s *namingStore) Update(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
+	s.mu.Lock()
+	if s.keys == nil {
+		s.keys = make(map[string]bool)
+	}
+	s.keys[key] = true
+	s.mu.Unlock()
+	return s.Store.Update(ctx, key, change)
+}
+
+func (s *namingStore) names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.keys))
 }
 
 // changedResponse is a response of the stand-in with another status, and with members before those

@@ -152,16 +152,15 @@ func TestPageContainsNoInput(t *testing.T) {
 
 // badTokens are answers of a token endpoint that hold no token for us.
 var badTokens = map[string]string{
-	"another type":        `{"access_token":"CANARY-access","refresh_token":"CANARY-refresh","token_type":"mac"}`,
-	"no type":             `{"access_token":"CANARY-access","refresh_token":"CANARY-refresh"}`,
-	"bound to no key":     `{"access_token":"CANARY-access","refresh_token":"CANARY-refresh","token_type":"DPoP"}`,
-	"no access token":     `{"access_token":"CANARY-access","refresh_token":"CANARY-refresh","token_type":"N_A"}`,
-	"a list of types":     `{"access_token":"CANARY-access","token_type":["Bearer"]}`,
-	"a header more":       `{"access_token":"CANARY-access\r\nHost: evil.example","token_type":"Bearer"}`,
-	"a refresh token":     `{"refresh_token":"CANARY-refresh","token_type":"Bearer"}`,
-	"an error of success": `{"error":"CANARY","error_description":"CANARY"}`,
-	"in the past":         `{"access_token":"CANARY-access","token_type":"Bearer","expires_in":-1}`,
-	"two tokens":          `{"access_token":"CANARY-access","access_token":"CANARY-access","token_type":"Bearer"}`,
+	"another type":    `{"access_token":"CANARY-access","refresh_token":"CANARY-refresh","token_type":"mac"}`,
+	"no type":         `{"access_token":"CANARY-access","refresh_token":"CANARY-refresh"}`,
+	"bound to no key": `{"access_token":"CANARY-access","refresh_token":"CANARY-refresh","token_type":"DPoP"}`,
+	"no access token": `{"access_token":"CANARY-access","refresh_token":"CANARY-refresh","token_type":"N_A"}`,
+	"a list of types": `{"access_token":"CANARY-access","token_type":["Bearer"]}`,
+	"a header more":   `{"access_token":"CANARY-access\r\nHost: evil.example","token_type":"Bearer"}`,
+	"a refresh token": `{"refresh_token":"CANARY-refresh","token_type":"Bearer"}`,
+	"in the past":     `{"access_token":"CANARY-access","token_type":"Bearer","expires_in":-1}`,
+	"two tokens":      `{"access_token":"CANARY-access","access_token":"CANARY-access","token_type":"Bearer"}`,
 }
 
 // TestInvalidTokenResponsesAreErrors has them in the place of the first token, and in that of its

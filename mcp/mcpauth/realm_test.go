@@ -61,6 +61,7 @@ type realm struct {
 	clients  []members    // registrations
 	revoked  []url.Values // revocation requests
 	keeps    bool         // the tokens that are to be revoked
+	forgot   []string     // clients
 	auths    []string     // Authorization of token requests
 }
 
@@ -193,6 +194,10 @@ func (r *realm) authorize(w http.ResponseWriter, req *http.Request) {
 		q = pushed
 	}
 	r.asked = append(r.asked, q)
+	if slices.Contains(r.forgot, q.Get("client_id")) {
+		http.Error(w, "BANNER: unknown client", http.StatusBadRequest)
+		return
+	}
 	code := fmt.Sprintf("CANARY-%scode-%d", r.tag, len(r.asked))
 	r.codes[code] = q
 	response := url.Values{"code": {code}, "state": q["state"], "iss": {"https://" + req.Host}}
@@ -206,6 +211,10 @@ func (r *realm) token(w http.ResponseWriter, req *http.Request) {
 	_ = req.ParseForm()
 	f := req.PostForm
 	r.forms, r.auths = append(r.forms, f), append(r.auths, req.Header.Get("Authorization"))
+	if slices.Contains(r.forgot, f.Get("client_id")) {
+		answerJSON(w, http.StatusUnauthorized, members{"error": "invalid_client", "error_description": "BANNER"})
+		return
+	}
 	if f.Get("grant_type") == "refresh_token" {
 		old, ok := r.refresh[f.Get("refresh_token")]
 		delete(r.refresh, f.Get("refresh_token"))

@@ -322,7 +322,7 @@ func refreshed(ctx context.Context, e *oauth.TokenEndpoint, old *grant) (*grant,
 		"refresh_token": {old.Refresh.Reveal()},
 		"resource":      {old.Resource},
 	})
-	if refused, ok := errors.AsType[*oauth.Error](err); ok && refused.Code == oauth.InvalidGrant {
+	if refused, ok := errors.AsType[*oauth.Error](err); ok && refused.Final() {
 		return nil, fmt.Errorf("%w: %w", ErrSignInRequired, err)
 	}
 	if err != nil {

@@ -350,11 +350,28 @@ func TestRefreshNamesTheResource(t *testing.T) {
 
 func TestRefreshErrorsAreClassified(t *testing.T) {
 	t.Parallel()
-	for code, signIn := range map[string]bool{"invalid_grant": true, "invalid_client": false, "temporarily_unavailable": false, "refresh-0": false} {
-		e := wire(func(*http.Request, url.Values) (int, string) { return 400, `{"error":"` + code + `"}` }).endpoint()
+	for _, test := range []struct {
+		status int
+		body   string
+		signIn bool
+	}{
+		{400, `{"error":"invalid_grant"}`, true},
+		{401, `{"error":"invalid_client"}`, true},
+		{400, `{"error":"refresh-0"}`, true},
+		{200, `{"ok":false,"error":"token_revoked"}`, true},
+		{400, `{"error":{"code":400}}`, true},
+		{400, `{"error":"temporarily_unavailable"}`, false},
+		{400, `{"error":"slow_down"}`, false},
+		{429, `{"error":"refresh-0"}`, false},
+		{503, `{"error":"invalid_grant"}`, false},
+		{400, `{}`, false},
+		{403, `{"message":"refresh-0"}`, false}, // of something in between
+		{200, `{}`, false},
+	} {
+		e := wire(func(*http.Request, url.Values) (int, string) { return test.status, test.body }).endpoint()
 		_, err := refreshed(t.Context(), e, held(0, time.Hour))
-		if err == nil || errors.Is(err, ErrSignInRequired) != signIn || strings.Contains(err.Error(), "refresh-0") {
-			t.Errorf("%s: got %v, sign-in required %v", code, err, signIn)
+		if err == nil || errors.Is(err, ErrSignInRequired) != test.signIn || strings.Contains(err.Error(), "refresh-0") {
+			t.Errorf("%+v: got %v", test, err)
 		}
 	}
 }

@@ -39,6 +39,8 @@ var ErrNotRegistered = errors.New("the client is not registered")
 type registeredClient struct {
 	registration
 	key *PrivateKey
+	// pending is whether the registration replaces a stored one as soon as it has a token.
+	pending bool
 }
 
 // auth returns the client authentication.
@@ -63,7 +65,7 @@ func (k *registeredClient) auth() (oauth.ClientAuth, error) {
 //	register
 //	├─ Registered              manual registrations; if all are of other issuers: an error
 //	├─ MetadataURL             if the server supports client ID metadata documents
-//	├─ stored                  an earlier result of the next two, unless its secret has expired
+//	├─ stored                  an earlier result of the next two, unless its secret has expired or it is doubtful
 //	├─ registerNew             dynamic registration, repeated with another type if refused
 //	└─ ask                     ClientOptions.Ask
 //
@@ -78,18 +80,22 @@ func (c *Client) register(ctx context.Context, t *target, redirect string) (*reg
 	if c.opts.MetadataURL != "" && t.metadata.ClientIDDocuments {
 		return c.documentClient(t.metadata.Issuer), nil
 	}
-	r, err := c.storedRegistration(ctx, t.metadata.Issuer)
+	old, err := c.storedRegistration(ctx, t.metadata.Issuer)
 	if err != nil {
 		return nil, err
 	}
-	if r != nil && (r.Redirect == "" || r.Redirect == redirect) {
-		return &registeredClient{registration: *r}, nil
+	if old != nil && !old.Doubtful && (!old.isDynamic() || old.Redirect == redirect) {
+		return &registeredClient{registration: *old}, nil
 	}
-	r, err = c.newRegistration(ctx, t, redirect)
+	r, err := c.newRegistration(ctx, t, redirect)
 	if err != nil {
 		return nil, err
 	}
-	return &registeredClient{registration: *r}, c.keepRegistration(ctx, r)
+	k := &registeredClient{registration: *r, pending: old != nil}
+	if k.pending {
+		return k, nil
+	}
+	return k, c.keepRegistration(ctx, r)
 }
 
 // canRegister returns an error if there is no way to a client at the issuer of the metadata.
@@ -143,7 +149,7 @@ func (c *Client) manualClient(m *oauth.ServerMetadata) *registeredClient {
 }
 
 func (r *Registration) client(m *oauth.ServerMetadata) *registeredClient {
-	k := &registeredClient{registration{Issuer: r.Issuer, ID: r.ID, Secret: oauth.Secret(r.Secret), Method: r.Method}, r.Key}
+	k := &registeredClient{registration: registration{Issuer: r.Issuer, ID: r.ID, Secret: oauth.Secret(r.Secret), Method: r.Method}, key: r.Key}
 	switch {
 	case k.Method != "":
 	case r.Key != nil:
@@ -158,7 +164,7 @@ func (r *Registration) client(m *oauth.ServerMetadata) *registeredClient {
 
 // documentClient returns the client of MetadataURL.
 func (c *Client) documentClient(issuer string) *registeredClient {
-	return &registeredClient{registration{Issuer: issuer, ID: c.opts.MetadataURL, Method: c.documentMethod()}, c.opts.Key}
+	return &registeredClient{registration: registration{Issuer: issuer, ID: c.opts.MetadataURL, Method: c.documentMethod()}, key: c.opts.Key}
 }
 
 func (c *Client) documentMethod() string {
@@ -307,14 +313,31 @@ func (c *Client) keepRegistration(ctx context.Context, r *registration) error {
 	return c.store.Update(ctx, registrationKey(r.Issuer), func([]byte) ([]byte, error) { return encodeRecord(r) })
 }
 
-// forgetRegistration removes a registration that the issuer no longer knows, so that the next
-// sign-in registers again.
-func (c *Client) forgetRegistration(ctx context.Context, r *registration) error {
+// doubtRegistration marks a dynamic registration that the issuer seems to have forgotten, so that
+// the next sign-in registers again. One that the user has entered is removed if it was refused.
+func (c *Client) doubtRegistration(ctx context.Context, r *registration, refused bool) error {
+	return c.changeRegistration(ctx, r, func(stored *registration) *registration {
+		switch {
+		case stored.isDynamic():
+			stored.Doubtful = true
+		case refused:
+			return nil
+		}
+		return stored
+	})
+}
+
+// changeRegistration replaces a stored registration by the result of change; nil removes it. It
+// does nothing if another one is stored.
+func (c *Client) changeRegistration(ctx context.Context, r *registration, change func(*registration) *registration) error {
 	return c.store.Update(ctx, registrationKey(r.Issuer), func(old []byte) ([]byte, error) {
 		stored, err := decodeRecord[registration](old)
 		if err != nil || stored == nil || stored.ID != r.ID {
 			return old, err
 		}
-		return nil, nil
+		if stored = change(stored); stored == nil {
+			return nil, nil
+		}
+		return encodeRecord(stored)
 	})
 }

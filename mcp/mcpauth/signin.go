@@ -14,8 +14,8 @@ import (
 )
 
 // SignIn signs in to the server at the URL, even if there is a token already. It requests the given
-// scopes in addition to those that the server requires and those that were requested before. It
-// sends the server a GET without credentials, to discover the authorization server, and a POST (a
+// scopes in addition to those that the server requires, those that were requested before, and
+// those that a refused request has lacked since. It sends the server a GET without credentials, to discover the authorization server, and a POST (a
 // ping) if the response to the GET names no metadata. With a Grant it gets a new token. The error
 // is a *SignInError.
 //
@@ -47,7 +47,7 @@ func (c *Client) signInAt(ctx context.Context, u *url.URL, more []string) error 
 		return err
 	}
 	if b.isFor(t) {
-		more = slices.Concat(b.Scopes, more)
+		more = slices.Concat(b.Scopes, b.Missing, more)
 	}
 	return c.signIn(ctx, t, c.scopes(t, ch, more))
 }
@@ -158,7 +158,7 @@ func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
 	}
 	g, err := c.ask(ctx, s)
 	if err != nil {
-		return c.unregister(ctx, s.client, err)
+		return c.doubt(ctx, s, err)
 	}
 	return c.keep(ctx, s, g)
 }
@@ -260,9 +260,18 @@ func (c *Client) await(ctx context.Context, s *signIn, address string) answer {
 	case a := <-s.answer:
 		return a
 	case <-ctx.Done():
-		return answer{err: context.Cause(ctx)}
+		return answer{err: &noRedirectError{context.Cause(ctx)}}
 	}
 }
+
+// noRedirectError reports that the authorization server has not redirected the browser of the user.
+// If it does not know the client, it must not.
+//
+// Spec: RFC 6749 4.1.2.1
+type noRedirectError struct{ cause error }
+
+func (e *noRedirectError) Error() string { return e.cause.Error() }
+func (e *noRedirectError) Unwrap() error { return e.cause }
 
 // address returns the URL at which the user signs in.
 //
@@ -348,17 +357,33 @@ func (c *Client) keep(ctx context.Context, s *signIn, g *grant) error {
 		return err
 	}
 	c.recordRenewal(g.key(), &renewed{access: g.Access, last: true})
+	if s.client.pending {
+		if err := c.keepRegistration(ctx, &s.client.registration); err != nil {
+			return err
+		}
+	}
 	_, err := c.bind(ctx, s.target, s.client.ID, s.scopes)
 	return err
 }
 
-// unregister removes a registration that the authorization server does not know, so that the next
-// sign-in registers again. It returns the error.
-func (c *Client) unregister(ctx context.Context, k *registeredClient, err error) error {
-	if refused, ok := errors.AsType[*oauth.Error](err); ok && (refused.Code == "invalid_client" || refused.Code == "unauthorized_client") {
-		return errors.Join(err, c.forgetRegistration(context.WithoutCancel(ctx), &k.registration))
+// doubt marks the registration of a sign-in that has failed as it does where the authorization
+// server does not know the client. SignOut finds the mark by the server. It returns the error.
+func (c *Client) doubt(ctx context.Context, s *signIn, err error) error {
+	refused, _ := errors.AsType[*oauth.Error](err)
+	_, silent := errors.AsType[*noRedirectError](err)
+	unknown := refused != nil && refused.UnknownClient()
+	if !unknown && !silent {
+		return err
 	}
-	return err
+	ctx = context.WithoutCancel(ctx)
+	if marking := c.doubtRegistration(ctx, &s.client.registration, unknown); marking != nil {
+		return errors.Join(err, marking)
+	}
+	b, failed := c.loadBinding(ctx, s.target.server)
+	if b == nil && failed == nil {
+		_, failed = c.bind(ctx, s.target, s.client.ID, nil)
+	}
+	return errors.Join(err, failed)
 }
 
 // tokenEndpoint returns the token endpoint of a target's authorization server

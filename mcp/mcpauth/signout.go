@@ -2,6 +2,7 @@ package mcpauth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -11,7 +12,8 @@ import (
 // SignOut removes the token for the server at the URL, and revokes it if its authorization server
 // has a revocation endpoint. If revoking fails, the token is still removed here; the error means
 // that copies of it may still be valid. Tokens of a Grant are not revoked. The registration of the
-// client is kept. Without a token SignOut does nothing.
+// client is kept, unless the authorization server seems to have forgotten it. Without a token
+// SignOut sends no request.
 //
 // Spec: RFC 7009
 func (c *Client) SignOut(ctx context.Context, server string) error {
@@ -26,11 +28,18 @@ func (c *Client) SignOut(ctx context.Context, server string) error {
 }
 
 func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
-	g, err := c.storedGrantFor(ctx, u)
-	if g == nil || err != nil {
+	if c.err != nil {
+		return c.err
+	}
+	b, err := c.boundNow(ctx, u)
+	if b == nil || err != nil {
 		return err
 	}
-	if err := c.tokenSource.forget(ctx, g.key()); err != nil {
+	g, _, err := c.tokenSource.load(ctx, c.key(b))
+	if err != nil {
+		return err
+	}
+	if err := c.tokenSource.forget(ctx, c.key(b)); err != nil {
 		return err
 	}
 	if err := c.store.Update(ctx, c.bindingKey(serverURL(u)), func([]byte) ([]byte, error) { return nil, nil }); err != nil {
@@ -40,10 +49,22 @@ func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
 	if c.grant != nil {
 		return nil
 	}
-	if err := c.revoke(ctx, g); err != nil {
-		return fmt.Errorf("the token was removed here, but not revoked: %w", err)
+	if g != nil {
+		if err := c.revoke(ctx, g); err != nil {
+			err = fmt.Errorf("the token was removed here, but not revoked: %w", err)
+			return errors.Join(err, c.removeDoubtful(ctx, b.Issuer))
+		}
 	}
-	return nil
+	return c.removeDoubtful(ctx, b.Issuer)
+}
+
+// removeDoubtful removes the registration at an issuer if that seems to have forgotten it.
+func (c *Client) removeDoubtful(ctx context.Context, issuer string) error {
+	r, err := c.storedRegistration(ctx, issuer)
+	if r == nil || !r.Doubtful || err != nil {
+		return err
+	}
+	return c.changeRegistration(ctx, r, func(*registration) *registration { return nil })
 }
 
 // revoke revokes the refresh token of a grant, which also revokes its access

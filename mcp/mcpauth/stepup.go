@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
 // ErrDenied means that a server refuses a request, and that signing in again would not change this.
@@ -35,7 +37,8 @@ type attempts struct {
 
 // stepUp lets the user grant the missing scopes in addition to all that were requested before. It
 // does so at most three times for one operation, and only once for the same scopes; then it returns
-// ErrDenied. Machines have configured scopes and do not try.
+// ErrDenied. With ManualSignIn the next SignIn requests them, and the error is ErrDenied once they
+// were requested. Machines have configured scopes and do not try.
 //
 // Spec: 2026-07-28 basic/authorization#step-up-authorization-flow
 func (c *Client) stepUp(req *http.Request, ch challenged) error {
@@ -58,13 +61,49 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 			held = b.Scopes
 		}
 		scopes := c.scopes(t, ch, held)
-		if !c.allowStepUp(step{serverURL(req.URL), operation(req)}, scopes) {
+		requested := !slices.ContainsFunc(scopes, func(s string) bool { return s != scopeOfflineAccess && !slices.Contains(held, s) })
+		switch {
+		case c.opts.ManualSignIn && !requested:
+			if err := c.recordMissing(ctx, t, scopes); err != nil {
+				return err
+			}
+		case !c.opts.ManualSignIn && c.allowStepUp(step{serverURL(req.URL), operation(req)}, scopes):
+		case requested:
 			return fmt.Errorf("%w: the server requires the scopes %q, also after they were requested: ask its operator to grant them", ErrDenied, wanted)
+		default:
+			return fmt.Errorf("%w: the server requires the scopes %q, and the user was asked for more scopes already: try again in %v", ErrDenied, wanted, stepWindow)
 		}
 		return c.shared.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
 			return c.prompt(ctx, t, scopes)
 		})
 	})
+}
+
+// recordMissing stores scopes that the next sign-in at a server requests, in this process or another.
+func (c *Client) recordMissing(ctx context.Context, t *target, scopes []string) error {
+	var recorded *binding
+	err := c.store.Update(ctx, c.bindingKey(t.server), func(old []byte) ([]byte, error) {
+		b, err := decodeRecord[binding](old)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case b == nil:
+			b = &binding{Issuer: t.metadata.Issuer, Resource: t.resource, Proof: t.proof, Old: t.old}
+		case !b.isFor(t): // it has a token of another authorization server
+			return old, nil
+		}
+		b.Missing = oauth.Scopes(slices.Concat(b.Missing, scopes))
+		recorded = b
+		return encodeRecord(b)
+	})
+	if err != nil || recorded == nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bindings[t.server] = recorded
+	return nil
 }
 
 // allowStepUp counts an attempt, and reports whether it is allowed.

@@ -120,7 +120,13 @@ type registration struct {
 	// Redirect is the redirect URI that was registered; empty means any.
 	Redirect string    `json:"redirect_uri,omitzero"`
 	Expires  time.Time `json:"expires,omitzero"` // of the secret; zero is never
+	// Doubtful is whether the server seems to have forgotten the client. The next sign-in registers
+	// again; until that one has a token, the grants of this client can be used.
+	Doubtful bool `json:"doubtful,omitzero"`
 }
+
+// isDynamic reports whether the client was registered dynamically.
+func (r *registration) isDynamic() bool { return r.Redirect != "" }
 
 // revealed encodes secrets in clear text, for a Store.
 var revealed = json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, s oauth.Secret) error {

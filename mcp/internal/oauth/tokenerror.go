@@ -14,18 +14,15 @@ import (
 	"slices"
 )
 
-// Codes that a client handles.
-const (
-	InvalidGrant = "invalid_grant"
-	useNonce     = "use_dpop_nonce"
-)
+// useNonce is the code of a request whose proof needs a nonce of the server.
+const useNonce = "use_dpop_nonce"
 
 // tokenCodes are the error codes of token endpoints. No other code is repeated,
 // because a server could copy secrets from the request into it.
 //
 // Spec: RFC 6749 5.2; RFC 8707 2; RFC 9449 5, 8; RFC 9470; OpenID Connect Core 1.0 3.1.2.6
 var tokenCodes = []string{
-	"invalid_request", "invalid_client", InvalidGrant, "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+	"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
 	"invalid_target", "invalid_dpop_proof", useNonce, "access_denied", "server_error", "temporarily_unavailable", "slow_down",
 	"interaction_required", "login_required", "consent_required", "unmet_authentication_requirements",
 }
@@ -47,6 +44,18 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("refused with HTTP status %d, without an error code of the standards", e.Status)
 	}
 	return "refused: " + e.Code
+}
+
+// Final reports whether the same request would be refused again: the response says that it is an
+// error, and neither its status nor its code is that of an error that passes.
+func (e *Error) Final() bool {
+	return e.Stated && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Status != http.StatusRequestTimeout &&
+		!slices.Contains([]string{"server_error", "temporarily_unavailable", "slow_down", useNonce}, e.Code)
+}
+
+// UnknownClient reports whether the endpoint does not know the client, or no longer.
+func (e *Error) UnknownClient() bool {
+	return e.Code == "invalid_client" || e.Code == "unauthorized_client"
 }
 
 // envelope is what a response in JSON says about its success. Some servers refuse with status 200.

@@ -83,8 +83,9 @@ func isToken(s Secret) bool {
 	return len(s) <= maxToken && span(s.Reveal(), func(c byte) bool { return '!' <= c && c <= '~' }) == len(s)
 }
 
-// parseLifetime returns when a token expires, for a lifetime in seconds. Some
-// servers send the number as a string.
+// parseLifetime returns when a token expires, for a lifetime in seconds. Some servers send the number
+// as a string, and some 0 for tokens whose lifetime they do not tell: like no lifetime, it lets the
+// token be tried.
 func parseLifetime(v jsontext.Value, now time.Time) (time.Time, error) {
 	text := strings.Trim(string(v), `"`)
 	if text == "" || text == "null" {
@@ -93,6 +94,9 @@ func parseLifetime(v jsontext.Value, now time.Time) (time.Time, error) {
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(seconds) || seconds < 0 {
 		return time.Time{}, errors.New("expires_in: want a number of seconds")
+	}
+	if seconds == 0 {
+		return time.Time{}, nil
 	}
 	return now.Add(time.Duration(min(seconds, maxLifetime.Seconds()) * float64(time.Second))).Truncate(time.Second), nil
 }
