@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fondaco/fondaco/host/demo"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // TestScripts runs the sessions in testdata/script, each in a home and a directory
@@ -48,7 +50,9 @@ func TestScripts(t *testing.T) {
 	odd := httptest.NewServer(oddities())
 	t.Cleanup(odd.Close)
 	as := newAuthority(t)
-	locked := as.protect(t, newScriptServer())
+	protected := newScriptServer()
+	protected.Tool("export", "Export all sums", func(context.Context, struct{}) (string, error) { return "exported", nil }, mcpserver.Scopes("export"))
+	locked := as.protect(t, protected)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
