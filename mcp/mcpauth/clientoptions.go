@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -74,8 +75,10 @@ type ClientOptions struct {
 	// Prefixes are private address ranges that metadata, authorization servers and their endpoints
 	// may have. Default: public addresses only; for an MCP server on loopback, also loopback.
 	Prefixes []netip.Prefix
-	// Proxy is used for requests to metadata and authorization servers. Proxies
-	// of the environment are not used. Default: none.
+	// Proxy is used for every request to metadata and authorization servers. Default: that of the
+	// environment (HTTPS_PROXY, NO_PROXY), as for calls. Addresses that are not allowed are not
+	// requested of a proxy, nor names that have one here; it has to check the names that only it
+	// knows.
 	Proxy *url.URL
 	// RootCAs are the certificate authorities for these servers. Default: those of the system.
 	RootCAs *x509.CertPool
@@ -175,5 +178,9 @@ func (o *ClientOptions) store() Store {
 // policy returns the addresses that the guarded client may reach. Loopback is
 // allowed for MCP servers that the user configured there.
 func (o *ClientOptions) policy(loopback bool) *egress.Policy {
-	return &egress.Policy{Loopback: loopback, Prefixes: o.Prefixes, Proxy: o.Proxy, RootCAs: o.RootCAs, Lookup: o.lookup}
+	p := &egress.Policy{Loopback: loopback, Prefixes: o.Prefixes, Proxy: http.ProxyFromEnvironment, RootCAs: o.RootCAs, Lookup: o.lookup}
+	if o.Proxy != nil {
+		p.Proxy = http.ProxyURL(o.Proxy)
+	}
+	return p
 }

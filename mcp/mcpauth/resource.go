@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -150,8 +151,12 @@ func (s *resourceSettings) opaque() tokenVerifier {
 // server returns an authorization server and its HTTP client. If its host is on
 // loopback, its metadata may name other ports of loopback.
 func (s *resourceSettings) server(issuer string) *issuerServer {
-	client := egress.Guarded(&egress.Policy{Loopback: onLoopback(issuer), Prefixes: s.allowedNetworks, RootCAs: s.rootCAs})
-	return &issuerServer{issuer: issuer, http: client}
+	return &issuerServer{issuer: issuer, http: egress.Guarded(s.policy(issuer))}
+}
+
+// policy returns the addresses that requests to an issuer may reach.
+func (s *resourceSettings) policy(issuer string) *egress.Policy {
+	return &egress.Policy{Loopback: onLoopback(issuer), Prefixes: s.allowedNetworks, RootCAs: s.rootCAs, Proxy: http.ProxyFromEnvironment}
 }
 
 func (s *resourceSettings) proofChecker(resource *url.URL) *dpop.Checker {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,16 +41,17 @@ func (p *Policy) Allows(addr netip.Addr) bool {
 	return public(addr)
 }
 
-// lookupTimeout bounds how long CheckHost waits for the addresses of a name.
-const lookupTimeout = 5 * time.Second
+// lookupTimeout bounds how long CheckHost waits for the addresses of a name. Behind a proxy there is
+// often nobody who knows them.
+const lookupTimeout = 3 * time.Second
 
-// CheckHost returns an error for a host that must not be opened in a browser: an address that the
-// policy does not allow, localhost, a number that browsers parse as an address, and a name of which
-// one of the addresses is not allowed, because the browser may connect to any of them. The browser
-// resolves the name again later, and may get other addresses.
+// CheckHost returns an error for a host that must not be opened in a browser or through a proxy: an
+// address that the policy does not allow, localhost, a number that browsers parse as an address,
+// and a name of which one of the addresses is not allowed, because the browser may connect to any of
+// them. The browser or the proxy resolves the name again later, and may get other addresses.
 //
-// A name that cannot be resolved is an error, except if the policy has a proxy, which then
-// resolves the names.
+// A name that cannot be resolved is an error, except if requests to it use a proxy, which then
+// resolves the name.
 //
 // Spec: RFC 6761 6.3; URL Standard 3.5 (ends in a number)
 func (p *Policy) CheckHost(ctx context.Context, host string) error {
@@ -77,10 +80,11 @@ func (p *Policy) checkName(ctx context.Context, name string) error {
 		lookup = net.DefaultResolver.LookupNetIP
 	}
 	addrs, err := lookup(ctx, "ip", name)
-	switch {
-	case err != nil && p.Proxy != nil:
-		return nil
-	case err != nil:
+	if err != nil {
+		u := &url.URL{Scheme: "https", Host: name, Path: "/"}
+		if proxy, _ := p.proxyOf(&http.Request{Method: http.MethodGet, URL: u, Host: name}); proxy != nil {
+			return nil
+		}
 		return fmt.Errorf("host %.64q: %w", name, err)
 	}
 	for _, addr := range addrs {

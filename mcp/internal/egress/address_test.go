@@ -3,6 +3,7 @@ package egress_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"testing"
@@ -125,7 +126,7 @@ func TestBrowsersAreNotSentToNamesOfPrivateAddresses(t *testing.T) {
 		"public.example": {"93.184.216.34", "2606:4700::1111"}, "loopback.example": {"127.0.0.1"}, "loopback6.example": {"::1"},
 		"one-of-two.example": {"93.184.216.34", "10.0.0.1"}, "metadata.example": {"169.254.169.254"}, "mapped.example": {"::ffff:192.168.1.1"},
 	}.lookup
-	proxy := &url.URL{Scheme: "http", Host: "127.0.0.1:3128"}
+	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:3128"})
 	for host, want := range map[string][4]bool{ // by the zero policy, and with loopback, 10.0.0.0/8 and a proxy
 		"public.example": {true, true, true, true}, "PUBLIC.example.": {true, true, true, true},
 		"loopback.example": {false, true, false, false}, "loopback6.example": {false, true, false, false},

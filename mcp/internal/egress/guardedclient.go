@@ -28,9 +28,9 @@ type Policy struct {
 	Loopback bool
 	// Prefixes are additional allowed address ranges, such as 10.1.0.0/16.
 	Prefixes []netip.Prefix
-	// Proxy is used for every request; proxies of the environment are not used.
-	// The proxy must then check the addresses.
-	Proxy *url.URL
+	// Proxy returns the proxy of a request, nil if it goes directly, as http.ProxyFromEnvironment
+	// and http.ProxyURL do. A proxy may have any address. Nil means no proxy.
+	Proxy func(*http.Request) (*url.URL, error)
 	// RootCAs are the certificate authorities that certify servers. Nil means
 	// those of the system.
 	RootCAs *x509.CertPool
@@ -44,23 +44,31 @@ type Policy struct {
 // redirects of GET and HEAD, never from https to http, requires TLS 1.2 or
 // newer, and times out after ten seconds. The caller must limit how much it
 // reads. On js and wasip1 every request fails with errors.ErrUnsupported.
+//
+// Of a request that goes through a proxy, the host is checked before it is sent, see CheckHost. The
+// proxy resolves names again, and those that are unknown here.
 func Guarded(p *Policy) *http.Client {
 	if p == nil {
 		p = new(Policy)
 	}
+	c := &http.Client{CheckRedirect: guardRedirect, Timeout: guardedTimeout}
+	direct := p.transport(&net.Dialer{Timeout: connectTimeout, Control: p.control})
+	if c.Transport = direct; p.Proxy != nil {
+		c.Transport = newProxiedTransport(p, direct)
+	}
+	return c
+}
+
+// transport returns a transport without a proxy.
+func (p *Policy) transport(dialer *net.Dialer) *http.Transport {
 	t := transport()
 	t.Proxy = nil
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.RootCAs}
-	dialer := &net.Dialer{Timeout: connectTimeout, Control: p.control}
-	if p.Proxy != nil {
-		t.Proxy = http.ProxyURL(p.Proxy)
-		dialer.Control = nil
-	}
 	t.DialContext = guardedDial(runtime.GOOS)
 	if t.DialContext == nil {
 		t.DialContext = dialer.DialContext
 	}
-	return &http.Client{Transport: t, CheckRedirect: guardRedirect, Timeout: guardedTimeout}
+	return t
 }
 
 // BlockedError reports an address that a guarded client may not connect to.
