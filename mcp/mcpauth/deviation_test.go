@@ -314,7 +314,7 @@ var deviations = []deviation{
 	{
 		name: "token-201",
 		is: func(h *hostile) {
-			h.lies["AS /token"] = func(w http.ResponseWriter, r *http.Request) { h.serveIssuer(changedResponse{w, 201, ""}, r) }
+			h.lies["AS /token"] = func(w http.ResponseWriter, r *http.Request) { h.serveIssuer(&changedResponse{w, 201, ""}, r) }
 		},
 		sent: []string{"AS POST /token"},
 	},
@@ -322,7 +322,7 @@ var deviations = []deviation{
 		name: "token-error-null",
 		is: func(h *hostile) {
 			h.lies["AS /token"] = func(w http.ResponseWriter, r *http.Request) {
-				h.serveIssuer(changedResponse{w, 200, `"ok":true,"error":null,`}, r)
+				h.serveIssuer(&changedResponse{w, 200, `"ok":true,"error":null,`}, r)
 			}
 		},
 		sent: []string{"AS POST /token"},
@@ -582,10 +582,15 @@ type changedResponse struct {
 	members string
 }
 
-func (w changedResponse) WriteHeader(int) { w.ResponseWriter.WriteHeader(w.status) }
+func (w *changedResponse) WriteHeader(int) { w.ResponseWriter.WriteHeader(w.status) }
 
-func (w changedResponse) Write(text []byte) (int, error) {
-	_, err := w.ResponseWriter.Write(append([]byte("{"+w.members), bytes.TrimPrefix(text, []byte("{"))...))
+func (w *changedResponse) Write(text []byte) (int, error) {
+	rest, begins := bytes.CutPrefix(text, []byte("{"))
+	if !begins || w.members == "" {
+		return w.ResponseWriter.Write(text)
+	}
+	_, err := w.ResponseWriter.Write(append([]byte("{"+w.members), rest...))
+	w.members = ""
 	return len(text), err
 }
 

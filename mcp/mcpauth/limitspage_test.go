@@ -10,6 +10,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "clock skew of issuers", defaultSkew)
 	claim.Limit(t, "size of an access token; of a DPoP proof, and of its id", claim.Bytes(defaultMaxToken))
 	claim.Limit(t, "a token verifier of your own", verifierTimeout)
+	claim.Limit(t, "unknown issuers of tokens that are logged", maxUnknownIssuers)
 	claim.Limit(t, "introspection of tokens: time that a result is kept, results that are kept, concurrent requests, time of one request", maxIntrospected, maxIntrospecting, introspectionTimeout)
 	claim.Limit(t, "one value of a `FileStore`", claim.Bytes(maxStored))
 	claim.Limit(t, "time that a `FileStore` waits for another process", maxLockWait)
