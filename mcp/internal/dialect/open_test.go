@@ -284,6 +284,7 @@ func TestRequestWithoutAnIDIsNotANotification(t *testing.T) {
 // sessions, or that such a key changes what a session has agreed on.
 func TestSessionDecidesTheEra(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-064a")
 	const stray = `"_meta":{"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/logLevel":"loud"}`
 	const older = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}`
 	version := func(names ...string) *dialect.Headers {
