@@ -113,6 +113,9 @@ var floors = []placement{
 	{floor: 6, path: "host/userkey", only: []string{"host/userfile"}, beside: []string{"host/userfile"}},
 	{floor: 6, path: "host/state", only: []string{"host/userfile", "host/userkey", "mcp"}, beside: []string{"host/userfile", "host/userkey"}},
 	{floor: 6, path: "host/engine", only: []string{"mcp", "mcp/mcpserver", "mcp/store", "mcp/store/..."}},
+	// The gateway, divided by what code may touch.
+	{floor: 6, path: "host/gateway/link", only: append([]string{"host"}, sdk...)},
+	{floor: 6, path: "host/gateway", only: append([]string{"host", "host/gateway/link"}, sdk...), beside: []string{"host/gateway/link"}},
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
 	// Programs.
@@ -288,6 +291,8 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 		{"host", module + "/mcp/mcpclient", false},
 		{"host/gateway", module + "/host", false},
 		{"host/gateway", module + "/host/store", true},
+		{"host/gateway", module + "/host/gateway/link", false},
+		{"host/gateway/link", module + "/host/gateway", true},
 		{"host/gateway", module + "/host/cli", true},
 		{"host/cli", module + "/host/gateway", false},
 		{"cmd/fondaco", module + "/host/cli", false},

@@ -72,3 +72,11 @@ func writeEscape(b *strings.Builder, r rune) {
 		fmt.Fprintf(b, `\u%04x`, unit)
 	}
 }
+
+// CutText returns a text, cut to at most n bytes and a mark.
+func CutText(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}

@@ -15,7 +15,7 @@ const maxNamedWaiting = 20
 // awaitsApproval reports whether clients see nothing of the upstream, or not all, until the user
 // approves it.
 func (u *upstream) awaitsApproval() bool {
-	state, _ := u.shared.currentState()
+	state, _ := u.pool.SharedConn().State()
 	return state == host.NeedsApproval || len(u.lastCatalog().admitted.Waiting) > 0
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -24,25 +25,18 @@ func (e *callerError) Error() string { return e.text }
 
 func (e *callerError) Unwrap() error { return e.err }
 
-// plainError is an error of the host itself that callers may see.
-type plainError struct{ text string }
-
-func (e *plainError) Error() string { return e.text }
-
-func plainErrorf(format string, args ...any) error { return &plainError{fmt.Sprintf(format, args...)} }
-
 // callerErrorOf returns the error of a call for its caller: that a person has to approve the
 // upstream, or that it is unavailable with an incident id, under which the log of the host has the
 // reason.
 func (u *upstream) callerErrorOf(err error) error {
 	whole := fmt.Errorf("upstream %q: %w", u.Key, err)
-	if e, ok := errors.AsType[*plainError](err); ok {
-		return &callerError{fmt.Sprintf("upstream %q: %s", u.Key, e.text), whole}
+	if e, ok := errors.AsType[*link.PublicError](err); ok {
+		return &callerError{fmt.Sprintf("upstream %q: %s", u.Key, e), whole}
 	}
 	if errors.Is(err, context.Canceled) {
 		return &callerError{fmt.Sprintf("upstream %q: the call was cancelled", u.Key), whole}
 	}
-	if e, ok := errors.AsType[*notReadyError](err); ok && e.state == host.NeedsApproval {
+	if e, ok := errors.AsType[*link.NotReadyError](err); ok && e.State == host.NeedsApproval {
 		return &callerError{u.approvalHint(), whole}
 	}
 	incident := rand.Text()[:incidentLength]
@@ -56,8 +50,8 @@ func (u *upstream) callerErrorOf(err error) error {
 
 // publicReason returns what callers see of the reason of an error.
 func publicReason(err error) string {
-	if e, ok := errors.AsType[*notReadyError](err); ok {
-		return fmt.Sprintf("%s: unavailable", e.state)
+	if e, ok := errors.AsType[*link.NotReadyError](err); ok {
+		return fmt.Sprintf("%s: unavailable", e.State)
 	}
 	if errors.Is(err, mcpauth.ErrSignInRequired) {
 		return "needs a sign-in: unavailable"
@@ -93,10 +87,10 @@ func recordedText(err error) string {
 	if e, ok := errors.AsType[*mcpclient.ExitError](err); ok {
 		return e.Reason
 	}
-	if e, ok := errors.AsType[*notReadyError](err); ok {
-		return string(e.state)
+	if e, ok := errors.AsType[*link.NotReadyError](err); ok {
+		return string(e.State)
 	}
-	return cutText(withDetails(err).Error(), maxReason)
+	return host.CutText(withDetails(err).Error(), link.MaxReason)
 }
 
 // withDetails returns the whole error of a call for the host's own records.

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 const (
-	// maxCallerFeatures limits the features that one upstream has for one caller, or for certain
+	// maxCallerFeatures limits the features that one upstream has for one link.Caller, or for certain
 	// capabilities, and maxCallerFeatureBytes their definitions. The rest is left out, tools last.
 	maxCallerFeatures     = 1000
 	maxCallerFeatureBytes = 1 << 20
@@ -27,7 +28,7 @@ const (
 type callerFeatures struct {
 	found *catalog // as the upstream defines them, without those of everybody
 	set   *mcpserver.FeatureSet
-	on    *connection // over which requests for them are sent, or nil
+	on    *link.Conn // over which requests for them are sent, or nil
 	// claims are the numbers of the claims on the URIs of the resources, see claim.
 	claims  map[string]uint64
 	listing host.Listing // who sees them
@@ -38,7 +39,7 @@ type callerFeatures struct {
 // approvals apply to them as to all features. l says who sees them. before are those that were read
 // last, or nil. Requests for them use the connection on; nil stands for any connection of their
 // caller.
-func (u *upstream) newCallerFeatures(ctx context.Context, listed, known *catalog, before *callerFeatures, l host.Listing, on *connection) (*callerFeatures, error) {
+func (u *upstream) newCallerFeatures(ctx context.Context, listed, known *catalog, before *callerFeatures, l host.Listing, on *link.Conn) (*callerFeatures, error) {
 	var size callerFeatureSize
 	c := &callerFeatures{
 		set:     u.gateway.server.NewFeatureSet(),
@@ -81,7 +82,7 @@ func (c *callerFeatures) claimResources(before *callerFeatures, order *claimOrde
 }
 
 // fillSet adds the features that were found to the set, except those that the server refuses.
-func (u *upstream) fillSet(c *callerFeatures, on *connection) {
+func (u *upstream) fillSet(c *callerFeatures, on *link.Conn) {
 	omitted, imitates := make(omissions), u.imitations.searchFor(u.otherKeys(u.gateway.list()))
 	note := func(err error) {
 		if err != nil {
@@ -188,9 +189,9 @@ func (l changedLists) notifySession(s *mcpserver.Session) {
 }
 
 // notifyClients notifies the clients with certain capabilities.
-func (l changedLists) notifyClients(s *mcpserver.Server, c callerCapabilities) {
+func (l changedLists) notifyClients(s *mcpserver.Server, c link.Capabilities) {
 	match := func(r mcp.Revision, declared mcp.ClientCapabilities) bool {
-		return capabilitiesIn(r, declared).forLists() == c
+		return link.CapabilitiesIn(r, declared).ForLists() == c
 	}
 	if l.tools {
 		s.ToolsChangedFor(match)
@@ -212,7 +213,7 @@ func (g *Gateway) requestFeatures(r *mcpserver.Request) (listed, unlisted []*mcp
 		unlisted = append(unlisted, set.(*mcpserver.FeatureSet))
 	}
 	for _, u := range g.list() {
-		capable, own := u.callerFeatures(callerOf(r))
+		capable, own := u.callerFeatures(link.CallerOf(r))
 		if capable != nil {
 			listed = append(listed, capable.set)
 		}
@@ -227,9 +228,9 @@ func (g *Gateway) requestFeatures(r *mcpserver.Request) (listed, unlisted []*mcp
 	return listed, unlisted
 }
 
-// callerFeatures returns the features of the capabilities of a caller, or nil, and those of its
+// callerFeatures returns the features of the capabilities of a link.Caller, or nil, and those of its
 // own connections.
-func (u *upstream) callerFeatures(c caller) (capable *callerFeatures, own []*callerFeatures) {
+func (u *upstream) callerFeatures(c link.Caller) (capable *callerFeatures, own []*callerFeatures) {
 	if u.Settings.Share {
 		return nil, nil
 	}
@@ -238,14 +239,11 @@ func (u *upstream) callerFeatures(c caller) (capable *callerFeatures, own []*cal
 	if u.withdrawn {
 		return nil, nil
 	}
-	if l := u.capabilityLists[c.capabilities.forLists()]; l != nil {
+	if l := u.capabilityLists[c.Capabilities.ForLists()]; l != nil {
 		capable = l.features
 	}
-	for _, conn := range u.callerConnections[c] {
-		if conn == nil {
-			continue
-		}
-		if features := conn.ownFeatures(); features != nil {
+	for conn := range u.pool.Of(c) {
+		if features := u.own.of(conn); features != nil {
 			own = append(own, features)
 		}
 	}
@@ -254,7 +252,7 @@ func (u *upstream) callerFeatures(c caller) (capable *callerFeatures, own []*cal
 
 // callerCatalogs returns the features of the upstream that a caller can use and that others may not
 // see.
-func (u *upstream) callerCatalogs(c caller) []*catalog {
+func (u *upstream) callerCatalogs(c link.Caller) []*catalog {
 	capable, own := u.callerFeatures(c)
 	all := []*catalog{capable.catalog()}
 	for _, features := range own {
@@ -263,39 +261,13 @@ func (u *upstream) callerCatalogs(c caller) []*catalog {
 	return all
 }
 
-// ownFeatures returns the features that only the connection's caller has, or nil.
-func (c *connection) ownFeatures() *callerFeatures {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.features
-}
-
-// setOwnFeatures replaces the features of the connection's caller, and returns the lists that
-// have changed.
-func (c *connection) setOwnFeatures(now *callerFeatures) changedLists {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := c.features
-	c.features = now
-	return before.changedTo(now)
-}
-
-// dropFeatures removes the features of a connection that was lost or closed: its server has
-// forgotten them.
-func (c *connection) dropFeatures() {
-	c.setFeaturesPlace(nil)
-	if changed := c.setOwnFeatures(nil); c.featuresDropped != nil {
-		c.featuresDropped(changed)
-	}
-}
-
 // readOwnFeatures lists the features of a caller's connection. If a list cannot be read, the
 // connection keeps those that it has. A read that waits too long for others is repeated later. It
 // returns when the read began, or zero if it did not.
-func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client, c caller, conn *connection) (began time.Time) {
-	err := u.listReads.run(ctx, conn.owner, time.After(listTimeout), func(ctx context.Context) error {
+func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client, c link.Caller, conn *link.Conn) (began time.Time) {
+	err := u.listReads.run(ctx, conn.Owner, time.After(listTimeout), func(ctx context.Context) error {
 		began = time.Now()
-		before := conn.ownFeatures()
+		before := u.own.of(conn)
 		listed, err := readCatalog(ctx, client, before.catalog())
 		if err != nil {
 			return err
@@ -303,49 +275,28 @@ func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client
 		for _, reason := range slices.Concat(listed.omitted, listed.leftOut) {
 			u.log.Warn("cannot list features of a caller's connection", "reason", reason)
 		}
-		now, err := u.newCallerFeatures(ctx, listed, u.knownFeatures(c.capabilities), before, host.Listing{Session: true, Initial: u.initialListsOf(c.capabilities)}, conn)
+		now, err := u.newCallerFeatures(ctx, listed, u.knownFeatures(c.Capabilities), before, host.Listing{Session: true, Initial: u.initialListsOf(c.Capabilities)}, conn)
 		if err != nil {
 			return fmt.Errorf("comparing the definitions with the approved ones: %w", err)
 		}
-		conn.setOwnFeatures(now).notifySession(c.session)
-		u.countFeatures(conn, now)
+		if !u.own.set(conn, now, func() { u.dropOwnFeatures(conn) }) {
+			u.dropOwnFeatures(conn)
+		}
 		return nil
 	})
 	switch {
 	case errors.Is(err, errManyReads):
-		conn.requestRefresh()
+		conn.RequestRefresh()
 	case err != nil:
 		u.log.Warn("cannot list the features of a caller's connection", "error", recordedText(err))
 	}
 	return began
 }
 
-// countFeatures counts the features of a connection to its owner. If there is no room, the features
-// of the owner that has most are dropped, which may be these.
-func (u *upstream) countFeatures(conn *connection, now *callerFeatures) {
-	conn.setFeaturesPlace(nil)
-	if now.bytes == 0 {
-		return
-	}
-	place, err := u.featurePool.Take(conn.owner, now.bytes, func() {
-		u.log.Warn("features for one caller are left out, because those of all callers are too large", "limit bytes", maxCatalog)
-		conn.dropFeatures()
-	})
-	if err != nil {
-		u.log.Warn("features for one caller are left out, because those of all callers are too large", "limit bytes", maxCatalog)
-		conn.dropFeatures()
-		return
-	}
-	conn.setFeaturesPlace(place)
-}
-
-// setFeaturesPlace replaces the place of the connection's features in the pool, and releases the
-// former one.
-func (c *connection) setFeaturesPlace(place *mcpserver.OwnerPlace) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.featuresPlace.Release()
-	c.featuresPlace = place
+// dropOwnFeatures drops the features of a connection, because there is no room for them.
+func (u *upstream) dropOwnFeatures(conn *link.Conn) {
+	u.log.Warn("features for one caller are left out, because those of all callers are too large", "limit bytes", maxCatalog)
+	u.own.drop(conn)
 }
 
 // refreshOwnFeatures requests a new read of the lists of caller connections that have features of
@@ -353,24 +304,22 @@ func (c *connection) setFeaturesPlace(place *mcpserver.OwnerPlace) {
 // now is no longer one of a single caller. For a program it does nothing, because each connection has
 // a process with lists of its own.
 func (u *upstream) refreshOwnFeatures() {
-	if u.isProgram() {
+	if u.connector.isProgram() {
 		return
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, conn := range u.allCallerConnections() {
-		if own := conn.ownFeatures(); own != nil && own.set.Len() > 0 {
-			conn.requestRefresh()
+	for conn, own := range u.own.all() {
+		if own.set.Len() > 0 {
+			conn.RequestRefresh()
 		}
 	}
 }
 
 // knownFeatures returns the features that an upstream lists for a caller before its first call.
-func (u *upstream) knownFeatures(c callerCapabilities) *catalog {
+func (u *upstream) knownFeatures(c link.Capabilities) *catalog {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	known, capable := u.catalog, new(catalog)
-	if l := u.capabilityLists[c.forLists()]; l != nil {
+	if l := u.capabilityLists[c.ForLists()]; l != nil {
 		capable = l.features.catalog()
 	}
 	return &catalog{
@@ -382,22 +331,11 @@ func (u *upstream) knownFeatures(c callerCapabilities) *catalog {
 }
 
 // hiddenCallerTool is hiddenTool for the tools of one caller.
-func (u *upstream) hiddenCallerTool(c caller, wire string) (name string, outcome host.Outcome) {
+func (u *upstream) hiddenCallerTool(c link.Caller, wire string) (name string, outcome host.Outcome) {
 	for _, cat := range u.callerCatalogs(c) {
 		if name, outcome = u.hiddenToolIn(cat, wire); name != "" {
 			return name, outcome
 		}
 	}
 	return "", ""
-}
-
-// replaceOwnFeatures replaces the features of the connection's caller unless they have changed.
-func (c *connection) replaceOwnFeatures(before, now *callerFeatures) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.features != before {
-		return false
-	}
-	c.features = now
-	return true
 }

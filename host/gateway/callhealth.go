@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -41,7 +42,7 @@ func (h *callHealth) recordCall(ctx context.Context, err error) (changed bool) {
 		h.failed, h.reason = 0, ""
 	} else {
 		h.failed++
-		h.reason = cutText(err.Error(), maxReason)
+		h.reason = host.CutText(err.Error(), link.MaxReason)
 	}
 	return before != (h.failed >= maxFailedCalls)
 }
@@ -52,8 +53,8 @@ func isFault(err error) bool {
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
 		return !slices.Contains(requestErrors, e.Code)
 	}
-	if e, ok := errors.AsType[*notReadyError](err); ok {
-		return slices.Contains([]host.State{host.Starting, host.Failed, host.Suspended}, e.state)
+	if e, ok := errors.AsType[*link.NotReadyError](err); ok {
+		return slices.Contains([]host.State{host.Starting, host.Failed, host.Suspended}, e.State)
 	}
 	_, asks := errors.AsType[*mcpclient.InputRequiredError](err)
 	_, sent := errors.AsType[*mcpclient.MayHaveRunError](err)
@@ -92,12 +93,12 @@ func (h *callHealth) fillStatus(s *host.Status) {
 // recordCall records how a call of the upstream ended, and reports a change of its state.
 func (u *upstream) recordCall(ctx context.Context, err error) {
 	if u.health.recordCall(ctx, err) {
-		u.shared.reportStatus()
+		u.pool.SharedConn().ReportStatus()
 	}
 }
 
 // onEvent returns the function that receives the events of a connection's client.
-func (u *upstream) onEvent(conn *connection) func(context.Context, mcpclient.Event) {
+func (u *upstream) onEvent(conn *link.Conn) func(context.Context, mcpclient.Event) {
 	sessionLost := false // events come one at a time
 	return func(ctx context.Context, e mcpclient.Event) {
 		switch e.Kind {
@@ -106,18 +107,9 @@ func (u *upstream) onEvent(conn *connection) func(context.Context, mcpclient.Eve
 		case mcpclient.EventReinitialised:
 			if sessionLost {
 				u.health.recordSessionLost()
-				u.shared.reportStatus()
+				u.pool.SharedConn().ReportStatus()
 			}
 		}
-		conn.onEvent(ctx, e)
+		conn.OnEvent(ctx, e)
 	}
 }
-
-// notReadyError is the error of a call for which there is no connection. The reason is for
-// the operator: it may have command lines, paths and standard error.
-type notReadyError struct {
-	state  host.State
-	reason string
-}
-
-func (e *notReadyError) Error() string { return string(e.state) + ": " + e.reason }

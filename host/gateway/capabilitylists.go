@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -43,31 +44,25 @@ func (r *capabilityRead) wait(ctx context.Context) {
 // repeated.
 const capabilityRetry = time.Minute
 
-// forLists returns the capabilities on which lists of servers may depend.
-func (have callerCapabilities) forLists() callerCapabilities {
-	have.rootChanges = false
-	return have
-}
-
 // readCapabilityList reads the features for callers with certain capabilities unless they are
 // known, also while the upstream starts. The read counts to the owner. It returns a read for which to
 // wait, or nil.
-func (u *upstream) readCapabilityList(c callerCapabilities, owner mcpserver.Owner) *capabilityRead {
-	c = c.forLists()
-	if u.Settings.Share || c == (callerCapabilities{}) {
+func (u *upstream) readCapabilityList(c link.Capabilities, owner mcpserver.Owner) *capabilityRead {
+	c = c.ForLists()
+	if u.Settings.Share || c == (link.Capabilities{}) {
 		return nil
 	}
-	state, _ := u.shared.currentState()
+	state, _ := u.pool.SharedConn().State()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.withdrawn || u.closed || !slices.Contains([]host.State{host.Starting, host.Ready, host.Idle}, state) {
+	if u.withdrawn || !slices.Contains([]host.State{host.Starting, host.Ready, host.Idle}, state) {
 		return nil
 	}
 	l := u.capabilityLists[c]
 	if l == nil {
 		l = new(capabilityList)
 		if u.capabilityLists == nil {
-			u.capabilityLists = make(map[callerCapabilities]*capabilityList)
+			u.capabilityLists = make(map[link.Capabilities]*capabilityList)
 		}
 		u.capabilityLists[c] = l
 	}
@@ -77,12 +72,14 @@ func (u *upstream) readCapabilityList(c callerCapabilities, owner mcpserver.Owne
 		return l.last
 	case l.failed && age < capabilityRetry:
 		return nil
-	case !l.failed && l.last != nil && l.generation == u.catalog.generation && !(u.catalog.ages && age >= max(u.catalog.maxAge, minRefreshInterval)):
+	case !l.failed && l.last != nil && l.generation == u.catalog.generation && !(u.catalog.ages && age >= max(u.catalog.maxAge, link.MinRefreshInterval)):
+		return nil
+	}
+	if !u.pool.Go(func(ctx context.Context) { u.fillCapabilityList(ctx, l, c, owner) }) {
 		return nil
 	}
 	l.reading, l.begun = true, time.Now()
 	l.last = &capabilityRead{make(chan struct{}), l.begun.Add(u.gateway.options.startTimeout())}
-	u.work.Go(func() { u.fillCapabilityList(l, c, owner) })
 	return l.last
 }
 
@@ -92,11 +89,11 @@ func (c *catalog) lists(other *catalog) bool {
 	return c == other || equalDefs(c.tools, other.tools) && equalDefs(c.prompts, other.prompts) && equalDefs(c.templates, other.templates)
 }
 
-func (u *upstream) fillCapabilityList(l *capabilityList, c callerCapabilities, owner mcpserver.Owner) {
+func (u *upstream) fillCapabilityList(ctx context.Context, l *capabilityList, c link.Capabilities, owner mcpserver.Owner) {
 	u.mu.Lock()
 	before := l.features
 	u.mu.Unlock()
-	now, generation, err := u.readCapabilityFeatures(c, owner, before)
+	now, generation, err := u.readCapabilityFeatures(ctx, c, owner, before)
 	if err != nil {
 		u.log.Warn("cannot list the features for clients with more capabilities", "error", recordedText(err))
 	}
@@ -116,22 +113,23 @@ func (u *upstream) fillCapabilityList(l *capabilityList, c callerCapabilities, o
 // features, and closes the connection. It also returns the generation of the shared catalog. It waits
 // for its turn before it connects: a client of the stateless era can declare all combinations of
 // capabilities at once, and each connection to a program starts it.
-func (u *upstream) readCapabilityFeatures(c callerCapabilities, owner mcpserver.Owner, before *callerFeatures) (now *callerFeatures, generation uint64, err error) {
-	err = u.listReads.run(u.ctx, owner, nil, func(ctx context.Context) error {
-		conn := newConnection(connectionParams{log: u.log}) // asks nobody
+func (u *upstream) readCapabilityFeatures(ctx context.Context, c link.Capabilities, owner mcpserver.Owner, before *callerFeatures) (now *callerFeatures, generation uint64, err error) {
+	err = u.listReads.run(ctx, owner, nil, func(ctx context.Context) error {
+		conn := link.New(ctx, link.Params{Kind: link.Own, Log: u.log}) // asks nobody
+		defer conn.Close()
 		o := u.clientOptions(conn)
 		u.declareCapabilities(o, c, conn)
 		limited, cancel := context.WithTimeout(ctx, listTimeout)
 		defer cancel()
-		client, err := u.connect(limited, o)
+		client, err := u.connector.connect(limited, o)
 		if err != nil {
 			return err
 		}
-		defer conn.closeClient(client)
+		defer conn.CloseClient(client)
 		known, listed, err := u.listForCapabilities(ctx, client)
 		if err == nil {
 			generation = known.generation
-			now, err = u.newCallerFeatures(ctx, listed, known, before, host.Listing{Capabilities: c.describe()}, nil)
+			now, err = u.newCallerFeatures(ctx, listed, known, before, host.Listing{Capabilities: c.Names()}, nil)
 		}
 		return err
 	})
@@ -162,7 +160,7 @@ func (u *upstream) listForCapabilities(ctx context.Context, client *mcpclient.Cl
 }
 
 // readCapabilityLists is middleware that reads the features of all upstreams for the capabilities of
-// a caller, if they are not known yet, before it passes on a request for a list.
+// a link.Caller, if they are not known yet, before it passes on a request for a list.
 func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		if isList(r.Method()) {
@@ -172,12 +170,12 @@ func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler 
 	}
 }
 
-// waitForCapabilityLists reads the features of all upstreams for the capabilities of a caller, if
+// waitForCapabilityLists reads the features of all upstreams for the capabilities of a link.Caller, if
 // they are not known yet, and reports whether there was a read to wait for.
 func (g *Gateway) waitForCapabilityLists(ctx context.Context, r *mcpserver.Request) bool {
 	var reads []*capabilityRead
 	for _, u := range g.list() {
-		if read := u.readCapabilityList(capabilitiesOf(r), r.Owner()); read != nil {
+		if read := u.readCapabilityList(link.CapabilitiesOf(r), r.Owner()); read != nil {
 			reads = append(reads, read)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -64,7 +65,7 @@ func (b *catalogBudget) admit(kind, name string, def any, icons *[]mcp.Icon) boo
 }
 
 func (b *catalogBudget) leaveOut(kind, name, format string, args ...any) {
-	b.leftOut.add("%s %q is left out: %s", kind, cutText(name, maxOmittedName), fmt.Sprintf(format, args...))
+	b.leftOut.add("%s %q is left out: %s", kind, host.CutText(name, maxOmittedName), fmt.Sprintf(format, args...))
 }
 
 // measure returns the size of a definition, and of its longest text if that may be too long. The
@@ -128,7 +129,7 @@ func (o *omissionTexts) add(format string, args ...any) {
 		o.more++
 		return
 	}
-	o.texts = append(o.texts, cutText(fmt.Sprintf(format, args...), maxOmission))
+	o.texts = append(o.texts, host.CutText(fmt.Sprintf(format, args...), maxOmission))
 }
 
 // all returns the texts, the last of which counts the others.
@@ -141,12 +142,4 @@ func (o *omissionTexts) all() []string {
 		all = append(all, fmt.Sprintf("%d more", o.more))
 	}
 	return all
-}
-
-// cutText returns a text, cut to at most n bytes and a mark.
-func cutText(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
 }

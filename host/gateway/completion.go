@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -26,7 +27,7 @@ func (u *upstream) resourceOptions() []mcpserver.ResourceOption {
 
 // promptOptions make the server pass on a prompt as it came, and leave the check and the completion of
 // its arguments to the upstream.
-func (u *upstream) promptOptions(name string, on *connection) []mcpserver.PromptOption {
+func (u *upstream) promptOptions(name string, on *link.Conn) []mcpserver.PromptOption {
 	opts := []mcpserver.PromptOption{mcpserver.UncheckedArguments()}
 	if !u.Settings.Validate {
 		opts = append(opts, mcpserver.Proxied())
@@ -38,7 +39,7 @@ func (u *upstream) promptOptions(name string, on *connection) []mcpserver.Prompt
 }
 
 // templateOptions are promptOptions for a template and its variables.
-func (u *upstream) templateOptions(uriTemplate string, on *connection) []mcpserver.ResourceOption {
+func (u *upstream) templateOptions(uriTemplate string, on *link.Conn) []mcpserver.ResourceOption {
 	opts := append(u.resourceOptions(), mcpserver.UncheckedVariables())
 	if u.lastCatalog().hasCompletions {
 		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate), on)))
@@ -46,7 +47,7 @@ func (u *upstream) templateOptions(uriTemplate string, on *connection) []mcpserv
 	return opts
 }
 
-func (u *upstream) completer(ref mcp.Reference, on *connection) mcpserver.RawCompleter {
+func (u *upstream) completer(ref mcp.Reference, on *link.Conn) mcpserver.RawCompleter {
 	return func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
 		asked := &mcp.CompleteParams{Ref: ref, Argument: p.Argument, Context: p.Context}
 		var answer *mcp.Completion

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -48,7 +49,7 @@ func (u *upstream) confirm(ctx context.Context, d *host.Decision, s *relayState,
 			return err
 		}
 		s.Consent = &consentState{Consent: *given}
-		if !u.stillOffers(callerOf(mcpserver.From(ctx)), entry) {
+		if !u.stillOffers(link.CallerOf(mcpserver.From(ctx)), entry) {
 			return &host.NoConsentError{Reason: "the tool has changed while a person was asked; call again"}
 		}
 	}
@@ -128,7 +129,7 @@ func (u *upstream) readOnlyTools() map[string]mcp.Fingerprint {
 }
 
 // stillOffers reports whether a caller can call a tool now, as it is defined in entry.
-func (u *upstream) stillOffers(c caller, entry catalogEntry[mcp.Tool]) bool {
+func (u *upstream) stillOffers(c link.Caller, entry catalogEntry[mcp.Tool]) bool {
 	if u.gateway.byKey(u.Key) != u { // the configuration has changed
 		return false
 	}

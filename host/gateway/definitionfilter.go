@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 )
 
 // filter sets which definitions of a catalog clients may see. The listing says who sees them, and
@@ -49,7 +49,7 @@ func (u *upstream) refilter() {
 		return
 	}
 	now := *before
-	if err := u.filter(u.ctx, &now, host.Listing{Initial: before.initial}); err != nil {
+	if err := u.filter(u.pool.Context(), &now, host.Listing{Initial: before.initial}); err != nil {
 		u.log.Error("cannot compare the definitions with the approved ones", "error", err)
 		return
 	}
@@ -66,16 +66,13 @@ func (u *upstream) refilter() {
 // approval.
 func (u *upstream) refilterCallerFeatures() {
 	u.mu.Lock()
-	lists, connections := maps.Clone(u.capabilityLists), make(map[*connection]caller)
-	for c, conn := range u.allCallerConnections() {
-		connections[conn] = c
-	}
+	lists := maps.Clone(u.capabilityLists)
 	u.mu.Unlock()
-	refilter := func(before *callerFeatures, on *connection) *callerFeatures {
+	refilter := func(before *callerFeatures, on *link.Conn) *callerFeatures {
 		if before == nil {
 			return nil
 		}
-		now, err := u.newCallerFeatures(u.ctx, before.found, new(catalog), before, before.listing, on)
+		now, err := u.newCallerFeatures(u.pool.Context(), before.found, new(catalog), before, before.listing, on)
 		if err != nil {
 			u.log.Error("cannot compare the definitions with the approved ones", "error", err)
 			return nil
@@ -97,10 +94,9 @@ func (u *upstream) refilterCallerFeatures() {
 			before.changedTo(now).notifyClients(u.gateway.server, c)
 		}
 	}
-	for conn, c := range connections {
-		before := conn.ownFeatures()
-		if now := refilter(before, conn); now != nil && conn.replaceOwnFeatures(before, now) {
-			before.changedTo(now).notifySession(c.session)
+	for conn, before := range u.own.all() {
+		if now := refilter(before, conn); now != nil && u.own.replace(conn, before, now) {
+			before.changedTo(now).notifySession(conn.Session)
 		}
 	}
 }
@@ -120,8 +116,8 @@ func (u *upstream) callerWaiting() []host.WaitingDefinition {
 	for _, l := range u.capabilityLists {
 		add(l.features)
 	}
-	for _, conn := range u.allCallerConnections() {
-		add(conn.ownFeatures())
+	for _, own := range u.own.all() {
+		add(own)
 	}
 	for _, w := range u.catalog.admitted.Waiting {
 		delete(byName, name(w))
@@ -155,7 +151,7 @@ func describeWaiting(all []host.WaitingDefinition) string {
 	for _, w := range all[:min(len(all), maxDescribed)] {
 		text := fmt.Sprintf("%s %s", w.Change, w.Kind)
 		if w.Name != "" {
-			text += fmt.Sprintf(" %q", cutText(w.Name, maxOmittedName))
+			text += fmt.Sprintf(" %q", host.CutText(w.Name, maxOmittedName))
 		}
 		if len(w.Findings) > 0 {
 			text += " (" + strings.Join(w.Findings[:min(len(w.Findings), 2)], "; ") + ")"
@@ -167,18 +163,4 @@ func describeWaiting(all []host.WaitingDefinition) string {
 		description += fmt.Sprintf(" and %d more", more)
 	}
 	return description
-}
-
-// describe names the capabilities on which lists may depend.
-func (have callerCapabilities) describe() string {
-	var names []string
-	for name, has := range map[string]bool{
-		"elicitation": have.form, "elicitation of URLs": have.url, "sampling": have.sample, "sampling with tools": have.tools, "roots": have.roots,
-	} {
-		if has {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return cmp.Or(strings.Join(names, ", "), "none")
 }

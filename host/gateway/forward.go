@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -21,26 +22,25 @@ import (
 // connection; nil stands for one that serves the caller. Like a call, it may have to be the only one on
 // its connection, so that a question of the server is not asked in the call of another client. When
 // ctx ends, the request is cancelled at the upstream.
-func (u *upstream) forward(ctx context.Context, on *connection, do sendFunc) (mcp.Result, error) {
-	c := newDirectCall(ctx, mcpserver.From(ctx))
-	c.silent = true
-	l, err := u.lease(ctx, callerOf(c.request), c.request.Owner(), c, on)
+func (u *upstream) forward(ctx context.Context, on *link.Conn, do sendFunc) (mcp.Result, error) {
+	c := newSilentCall(ctx, mcpserver.From(ctx))
+	l, err := u.lease(c, on)
 	if err != nil {
 		u.recordCall(ctx, err)
-		return nil, u.translateError(c.request, err)
+		return nil, u.translateError(c.Request, err)
 	}
 	opts := c.options(l)
-	if c.request.Session() == nil {
+	if c.Request.Session() == nil {
 		opts = append(opts, mcpclient.ManualInput()) // otherwise any call on the connection would be asked
 	}
-	result, err := do(ctx, l.client, opts...)
-	err = l.endError(err)
+	result, err := do(ctx, l.Client, opts...)
+	err = l.EndError(err)
 	u.recordCall(ctx, err)
-	l.release(err)
+	l.Release(err)
 	if _, asks := errors.AsType[*mcpclient.InputRequiredError](err); asks {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: upstream %q requires input, and the client cannot be asked in this request", c.request.Method(), u.Key)
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: upstream %q requires input, and the client cannot be asked in this request", c.Request.Method(), u.Key)
 	}
-	return result, u.translateError(c.request, err)
+	return result, u.translateError(c.Request, err)
 }
 
 // headerDefinition returns the definition of a tool as the upstream has it if arguments are
@@ -59,7 +59,7 @@ func headerDefinition(entry catalogEntry[mcp.Tool]) *mcp.Tool {
 
 // callTool returns the handler of a tool. Its calls use the given connection; nil stands for
 // the one that serves the caller.
-func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *connection) mcpserver.ToolHandler {
+func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *link.Conn) mcpserver.ToolHandler {
 	definition := headerDefinition(entry)
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionCall, entry.upstreamName, func(d *host.Decision) (mcp.Result, error) {
@@ -101,7 +101,7 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *connection) mcpser
 // that the upstream knows, which is the host.
 func (g *Gateway) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
 	r := mcpserver.From(ctx)
-	owner, ok := g.resourceOwner(ctx, callerOf(r), p.URI)
+	owner, ok := g.resourceOwner(ctx, link.CallerOf(r), p.URI)
 	if !ok {
 		return nil, mcpserver.ErrNotFound
 	}
@@ -143,7 +143,7 @@ func (u *upstream) finishRead(ctx context.Context, uri, asked string, read *mcp.
 }
 
 // getPrompt returns the handler of a prompt. The connection is that of callTool.
-func (u *upstream) getPrompt(name string, on *connection) mcpserver.PromptHandler {
+func (u *upstream) getPrompt(name string, on *link.Conn) mcpserver.PromptHandler {
 	return func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionGet, name, func(d *host.Decision) (mcp.Result, error) {
 			result, err := u.relay(ctx, d, p.InputResponseParams, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
@@ -194,10 +194,10 @@ func (u *upstream) translateError(r *mcpserver.Request, err error) error {
 	return u.callerErrorOf(err)
 }
 
-// boundedError returns the error of an upstream for a caller, within the limits of texts and
+// boundedError returns the error of an upstream for a link.Caller, within the limits of texts and
 // features.
 func boundedError(e *mcp.Error) *mcp.Error {
-	bounded := &mcp.Error{Code: e.Code, Message: cutText(e.Message, maxText), Data: e.Data}
+	bounded := &mcp.Error{Code: e.Code, Message: host.CutText(e.Message, maxText), Data: e.Data}
 	if len(e.Data) > maxFeature {
 		bounded.Data = nil
 	}
@@ -218,7 +218,7 @@ func callerLacks(r *mcpserver.Request, data jsontext.Value) bool {
 			return true
 		}
 	}
-	return capabilitiesOf(r).lacks(capabilitiesFrom(need))
+	return link.CapabilitiesOf(r).Lacks(link.CapabilitiesFrom(need))
 }
 
 // isNotFound reports whether an upstream says that a resource does not exist. In the

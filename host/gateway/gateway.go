@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -52,7 +53,7 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 	g := &Gateway{
 		options: o, merger: merger{registered: newMergedCatalog()},
 		namedResources: newNamedResources(),
-		processPlaces:  mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxCallerProcesses, KeepBusy: true}),
+		processPlaces:  mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: link.MaxCallerProcesses, KeepBusy: true}),
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.server = mcpserver.New("fondaco", host.Version, &mcpserver.Options{
@@ -117,7 +118,7 @@ func (g *Gateway) Retry(key string) bool {
 	u.refilter()
 	g.merge()
 	u.refilterCallerFeatures()
-	u.retry()
+	u.pool.Retry()
 	return true
 }
 
@@ -153,7 +154,7 @@ func (g *Gateway) Close() {
 func closeAll(upstreams []*upstream) {
 	var work sync.WaitGroup
 	for _, u := range upstreams {
-		work.Go(u.close)
+		work.Go(u.pool.Close)
 	}
 	work.Wait()
 }

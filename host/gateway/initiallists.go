@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 )
 
 // initialLists are the names that an upstream listed first after it had started, by kind. A kind
@@ -53,11 +54,11 @@ func (c *catalog) namesByKind() map[host.DefinitionKind]map[string]bool {
 
 // initialListsOf returns the lists of the upstream that are known for callers with certain
 // capabilities: what the session of such a caller lists besides was added in it.
-func (u *upstream) initialListsOf(c callerCapabilities) initialLists {
+func (u *upstream) initialListsOf(c link.Capabilities) initialLists {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	unread := slices.Clone(u.catalog.unread)
-	if c = c.forLists(); c != (callerCapabilities{}) {
+	if c = c.ForLists(); c != (link.Capabilities{}) {
 		l := u.capabilityLists[c]
 		if l == nil || l.features == nil {
 			return nil

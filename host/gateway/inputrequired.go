@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -34,7 +35,7 @@ type sendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) 
 //
 // in holds the answers of the caller. If on is not nil, the request is sent over that connection. When
 // ctx ends, the request is cancelled at the upstream.
-func (u *upstream) relay(ctx context.Context, d *host.Decision, in mcp.InputResponseParams, on *connection, do sendFunc) (mcp.Result, error) {
+func (u *upstream) relay(ctx context.Context, d *host.Decision, in mcp.InputResponseParams, on *link.Conn, do sendFunc) (mcp.Result, error) {
 	var s relayState
 	if err := s.decode(in.RequestState); err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (u *upstream) relay(ctx context.Context, d *host.Decision, in mcp.InputResp
 }
 
 // relayFrom is relay with the state of the call and the answers of its caller.
-func (u *upstream) relayFrom(ctx context.Context, d *host.Decision, s relayState, answers map[string]jsontext.Value, on *connection, do sendFunc) (mcp.Result, error) {
+func (u *upstream) relayFrom(ctx context.Context, d *host.Decision, s relayState, answers map[string]jsontext.Value, on *link.Conn, do sendFunc) (mcp.Result, error) {
 	if s.Upstream != "" && s.Upstream != u.Key {
 		return nil, mcpserver.ErrParkLost // the URI leads to another upstream by now
 	}
@@ -58,7 +59,7 @@ func (u *upstream) relayFrom(ctx context.Context, d *host.Decision, s relayState
 		}
 	}
 	send := func(c *call) (mcp.Result, error) { return u.callUpstream(c, s, answers, on, do) }
-	if s.Parked != "" || r.Revision() == mcp.V20260728 && u.canAsk(callerOf(r)) {
+	if s.Parked != "" || r.Revision() == mcp.V20260728 && u.pool.CanAskCaller(link.CallerOf(r)) {
 		return u.relayInRounds(ctx, r, *d, s, answers, send)
 	}
 	return send(newDirectCall(ctx, r))
@@ -93,37 +94,42 @@ func (u *upstream) relayInRounds(ctx context.Context, r *mcpserver.Request, d ho
 	return relayState{Upstream: u.Key, Parked: key, Call: s.Call, Consent: u.gateway.nextRound(s.Consent)}.wrap(input)
 }
 
-// callUpstream sends a request over the connection that serves its caller, or over the given
+// lease returns a lease of the connection that serves the caller of a call, or of the given one.
+func (u *upstream) lease(c *call, on *link.Conn) (link.Lease, error) {
+	return u.pool.Lease(c.Context, link.Use{Caller: link.CallerOf(c.Request), Owner: c.Request.Owner(), Call: &c.Call, On: on})
+}
+
+// callUpstream sends a request over the connection that serves its link.Caller, or over the given
 // one.
-func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsontext.Value, on *connection, do sendFunc) (mcp.Result, error) {
+func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsontext.Value, on *link.Conn, do sendFunc) (mcp.Result, error) {
 	c.progressBefore, c.progress = s.Progress, s.Progress
-	l, err := u.lease(c.ctx, callerOf(c.request), c.request.Owner(), c, on)
+	l, err := u.lease(c, on)
 	if err != nil {
-		u.recordCall(c.ctx, err)
-		return nil, u.translateError(c.request, err)
+		u.recordCall(c.Context, err)
+		return nil, u.translateError(c.Request, err)
 	}
 	opts := c.options(l)
-	if s.UpstreamState != nil || u.canAsk(callerOf(c.request)) {
+	if s.UpstreamState != nil || u.pool.CanAskCaller(link.CallerOf(c.Request)) {
 		opts = append(opts, mcpclient.ManualInput())
-		if l.stateless() && (s.UpstreamState != nil || len(upstreamAnswers(answers)) > 0) {
+		if l.Stateless() && (s.UpstreamState != nil || len(upstreamAnswers(answers)) > 0) {
 			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: upstreamAnswers(answers), RequestState: s.UpstreamState}))
 		}
 	}
-	result, err := do(c.ctx, l.client, opts...)
+	result, err := do(c.Context, l.Client, opts...)
 	if err == nil {
-		if l.firstCall() && capabilitiesOf(c.request).roots && !l.stateless() {
+		if l.IsFirstCall() && link.CapabilitiesOf(c.Request).Roots && !l.Stateless() {
 			time.Sleep(rootsGrace)
 		}
-		c.waitAndClose()
+		c.WaitAndClose()
 	}
-	err = l.endError(err)
-	u.recordCall(c.ctx, err)
-	l.release(err)
+	err = l.EndError(err)
+	u.recordCall(c.Context, err)
+	l.Release(err)
 	if required, ok := errors.AsType[*mcpclient.InputRequiredError](err); ok {
 		return u.questionsResult(c, s, required.Result)
 	}
-	u.completeURLs(c.request, s.URLs)
-	return result, u.translateError(c.request, err)
+	u.completeURLs(c.Request, s.URLs)
+	return result, u.translateError(c.Request, err)
 }
 
 // questionsResult returns the questions of an upstream of the stateless era as a result
@@ -150,12 +156,12 @@ func (u *upstream) questionsResult(c *call, before relayState, in *mcp.InputRequ
 		}
 		ours.InputRequests[key] = q
 	}
-	u.completeURLs(c.request, slices.DeleteFunc(before.URLs, func(v string) bool { return slices.Contains(s.URLs, v) }))
-	if len(ours.InputRequests) == 0 && c.request.Revision() != mcp.V20260728 {
+	u.completeURLs(c.Request, slices.DeleteFunc(before.URLs, func(v string) bool { return slices.Contains(s.URLs, v) }))
+	if len(ours.InputRequests) == 0 && c.Request.Revision() != mcp.V20260728 {
 		select {
 		case <-time.After(stateOnlyPause):
-		case <-c.ctx.Done():
-			return nil, context.Cause(c.ctx)
+		case <-c.Context.Done():
+			return nil, context.Cause(c.Context)
 		}
 	}
 	return s.wrap(ours)

@@ -3,32 +3,24 @@ package gateway
 import (
 	"testing"
 
+	"github.com/fondaco/fondaco/host/gateway/link"
 	limits "github.com/fondaco/fondaco/internal/claim"
 )
 
 func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "first lists, and calls, that wait until an upstream has started", (*Options)(nil).startTimeout())
-	limits.Limit(t, "a call that waits for a connection", (*Options)(nil).startTimeout(), maxRetryWait)
-	limits.Limit(t, "failures of one connection", maxFailures, suspendedPause)
+	limits.Limit(t, "a call that waits for a connection", (*Options)(nil).startTimeout(), link.MaxRetryWait)
 	limits.Limit(t, "one page of an upstream's list; all its lists", listTimeout, allListsTimeout)
 	limits.Limit(t, "features of one kind of one upstream", maxListed)
 	limits.Limit(t, "reads of one upstream's lists for single callers or for certain capabilities, at the same time; of one owner", maxListReads, maxOwnerListReads)
-	limits.Limit(t, "a list request that waits for lists that are read again", refreshWait)
 	limits.Limit(t, "instructions of one upstream, and of all", limits.Bytes(maxInstructions), limits.Bytes(maxAllInstructions))
 	limits.Limit(t, "waiting for upstreams that start, for their instructions", instructionsWait)
-	limits.Limit(t, "time that a cancelled call of a 2026-07-28 client counts as running, at an upstream of the session era", abandonedCallTime)
-	limits.Limit(t, "clients with cancelled calls that are remembered for one connection", maxCancelledCalls)
-	limits.Limit(t, "caller connections to one upstream", maxCallerConnections)
-	limits.Limit(t, "caller connections to all upstreams that are programs, each with its process", maxCallerProcesses)
 	limits.Limit(t, "features that one upstream has for one caller or one set of capabilities", maxCallerFeatures, limits.Bytes(maxCallerFeatureBytes))
-	limits.Limit(t, "time that an unused connection of a caller without a session is kept", callerIdleTimeout)
 	limits.Limit(t, "a call, including questions to its caller", maxCallTime)
-	limits.Limit(t, "waiting for the answer to a question of an upstream of the session era", answerTimeout)
-	limits.Limit(t, "concurrent calls of one owner in which an upstream of the session era may ask", maxConnectionsPerCaller)
 	limits.Limit(t, "notifications between two rounds of a call", maxQueuedMessages)
 	limits.Limit(t, "watched resources of one upstream; a URI counts once for each 256 bytes", maxWatches)
 	limits.Limit(t, "remembered resources that results of one upstream have named to a caller; their URIs", maxNamedResources, limits.Bytes(maxNamedURIBytes))
 	limits.Limit(t, "different URIs in one result that the host compares with templates; their bytes", maxNamedResources, limits.Bytes(maxNamedURIBytes))
-	limits.Limit(t, "reason of a state, or of an entry in the audit log", limits.Bytes(maxReason))
+	limits.Limit(t, "reason of a state, or of an entry in the audit log", limits.Bytes(link.MaxReason))
 	limits.Limit(t, "calls with consent between two rounds", maxConsentedRounds)
 }

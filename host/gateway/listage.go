@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -82,7 +82,7 @@ func (t *listTTL) maxAge(target mcpclient.Target, client *mcpclient.Client) (tim
 
 // tooOld reports whether the lists of an upstream are to be read again before they are shown.
 func (c *catalog) tooOld() bool {
-	return c.ages && time.Since(c.read) >= max(c.maxAge, minRefreshInterval)
+	return c.ages && time.Since(c.read) >= max(c.maxAge, link.MinRefreshInterval)
 }
 
 // refreshOldLists is middleware that reads lists again that are too old, before clients see them.
@@ -94,7 +94,7 @@ func (g *Gateway) refreshOldLists(next mcpserver.Handler) mcpserver.Handler {
 		var waits []func(context.Context)
 		for _, u := range g.list() {
 			if u.lastCatalog().tooOld() {
-				waits = append(waits, u.shared.beginRefresh())
+				waits = append(waits, u.pool.SharedConn().BeginRefresh())
 			}
 		}
 		for _, wait := range waits {
@@ -111,55 +111,4 @@ func isList(method string) bool {
 		return true
 	}
 	return false
-}
-
-// beginRefresh makes a ready or idle connection read its lists. The function that it returns
-// waits for the end of the read, at most refreshWait after it was first requested.
-func (c *connection) beginRefresh() (wait func(context.Context)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	state, refreshed := c.state, c.refreshed
-	if state != host.Ready && state != host.Idle || c.closed {
-		return func(context.Context) {}
-	}
-	deadline, release := c.awaitRefreshLocked(), func() {}
-	if state == host.Idle { // it reads the lists when it is connected
-		c.leases++
-		release = c.removeLease
-		c.wake()
-	} else {
-		c.requestRefreshLocked()
-	}
-	return func(ctx context.Context) {
-		defer release()
-		timer := time.NewTimer(time.Until(deadline))
-		defer timer.Stop()
-		select {
-		case <-refreshed:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// waitForPendingRefresh waits until a ready connection has read lists that may have changed, at
-// most refreshWait. It reports false at once if no read is due.
-func (c *connection) waitForPendingRefresh(ctx context.Context) bool {
-	c.mu.Lock()
-	refreshed, due, deadline := c.refreshed, c.unread && c.state == host.Ready, time.Time{}
-	if due {
-		deadline = c.awaitRefreshLocked()
-	}
-	c.mu.Unlock()
-	if !due {
-		return false
-	}
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
-	select {
-	case <-refreshed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return true
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -58,8 +59,9 @@ var errAbandoned = errors.New("the client sent no answer in time")
 // ctx.
 func startParkedCall(ctx context.Context, r *mcpserver.Request, do func(*call) (mcp.Result, error)) *parkedCall {
 	n := &parkedCall{hasQuestion: make(chan struct{}, 1), done: make(chan struct{}), questions: make(map[string]*parkedQuestion), waiter: ctx}
-	n.call = &call{request: r, waits: n.currentRequest, ask: n.askInNextRound, notify: n.notifyRequest}
-	n.ctx, n.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	n.call = &call{notify: n.notifyRequest}
+	n.CallParams = link.CallParams{Request: r, Waits: n.currentRequest, Ask: n.askInNextRound}
+	n.Context, n.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		defer close(n.done)
 		defer n.stop(nil)
@@ -112,7 +114,7 @@ func (p *parkedCall) currentRequest() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiter == nil {
-		return p.ctx
+		return p.Context
 	}
 	return p.waiter
 }
@@ -228,5 +230,13 @@ func (p *parkedCall) abandon(u *upstream, d host.Decision) {
 	if !p.delivered {
 		d.Outcome = host.OutcomeCancelled
 		u.gateway.record(d, errAbandoned)
+	}
+}
+
+// signal sends a token unless one is pending.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }

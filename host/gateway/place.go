@@ -4,19 +4,21 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/fondaco/fondaco/host/gateway/link"
 )
 
 // Place is what one caller has at this host while no other host has the caller: its connections to
 // upstreams, with their processes. It is safe for concurrent use.
 type Place struct {
 	mu          sync.Mutex
-	ended       bool                     // guarded by mu
-	connections map[*connection]struct{} // guarded by mu
-	closed      chan struct{}            // guarded by mu: made by End, closed when it has no connections
+	ended       bool                    // guarded by mu
+	connections map[*link.Conn]struct{} // guarded by mu
+	closed      chan struct{}           // guarded by mu: made by End, closed when it has no connections
 }
 
 // errPlaceEnded is the error of a request whose caller another host has.
-var errPlaceEnded = plainErrorf("another host serves this client now; send the request again")
+var errPlaceEnded = link.PublicErrorf("another host serves this client now; send the request again")
 
 type placeKey struct{}
 
@@ -30,10 +32,18 @@ func placeFrom(ctx context.Context) *Place {
 	return p
 }
 
+// joinPlace adds a connection to the place of the caller of ctx.
+func joinPlace(ctx context.Context, c *link.Conn) error {
+	if !placeFrom(ctx).add(c) {
+		return errPlaceEnded
+	}
+	return nil
+}
+
 // add adds a connection until it has ended, and reports false if the place has ended. Nil stands
 // for a host that shares its callers with no other one.
-func (p *Place) add(c *connection) bool {
-	if p == nil || c.permanent {
+func (p *Place) add(c *link.Conn) bool {
+	if p == nil || c.Kind == link.Shared {
 		return true
 	}
 	p.mu.Lock()
@@ -45,14 +55,14 @@ func (p *Place) add(c *connection) bool {
 		return true
 	}
 	if p.connections == nil {
-		p.connections = make(map[*connection]struct{})
+		p.connections = make(map[*link.Conn]struct{})
 	}
 	p.connections[c] = struct{}{}
-	context.AfterFunc(c.ended, func() { p.remove(c) })
+	c.AfterEnd(func() { p.remove(c) })
 	return true
 }
 
-func (p *Place) remove(c *connection) {
+func (p *Place) remove(c *link.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.connections, c)
@@ -71,7 +81,7 @@ func (p *Place) End(ctx context.Context) error {
 	p.mu.Lock()
 	p.ended = true
 	for c := range p.connections {
-		c.close()
+		c.Close()
 	}
 	var closed chan struct{}
 	if len(p.connections) > 0 {

@@ -2,28 +2,37 @@ package gateway
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // placed returns a connection of a place, which ends when end is called.
-func placed(t *testing.T, p *Place) (c *connection, end func()) {
+// placed returns a connection of a place that ends, after it was closed, when end is called.
+func placed(t *testing.T, p *Place) (c *link.Conn, end func()) {
 	t.Helper()
-	c = newConnection(connectionParams{})
-	var cancelled context.Context
-	cancelled, c.cancel = context.WithCancel(t.Context())
-	c.ended, end = context.WithCancel(t.Context())
+	ending := make(chan struct{})
+	end = sync.OnceFunc(func() { close(ending) })
+	c = link.New(t.Context(), link.Params{Kind: link.Own, Connect: func(ctx context.Context, _ *link.Conn) (*mcpclient.Client, error) {
+		<-ending
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
 	t.Cleanup(func() {
-		c.cancel()
+		c.Close()
 		end()
-		<-cancelled.Done()
 	})
 	for range 2 { // each lease adds it
 		if !p.add(c) {
 			t.Fatal("the place does not take a connection")
 		}
 	}
+	go c.Run()
+	synctest.Wait()
 	return c, end
 }
 
@@ -32,21 +41,22 @@ func TestPlaceEndsWhenItsConnectionsHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, other := new(Place), new(Place)
 		one, endOne := placed(t, p)
-		_, endTwo := placed(t, p)
+		two, endTwo := placed(t, p)
 		stays, _ := placed(t, other)
+		two.Close()
 		endTwo()
 		synctest.Wait()
 		ended := make(chan error, 1)
 		go func() { ended <- p.End(t.Context()) }()
 		synctest.Wait()
-		if !one.isClosed() || stays.isClosed() || len(ended) > 0 {
-			t.Errorf("got closed %v and %v, ended %v; want the connection of the place closed, and that End waits", one.isClosed(), stays.isClosed(), len(ended) > 0)
+		if !one.IsClosed() || stays.IsClosed() || len(ended) > 0 {
+			t.Errorf("got closed %v and %v, ended %v; want the connection of the place closed, and that End waits", one.IsClosed(), stays.IsClosed(), len(ended) > 0)
 		}
 		endOne()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if p.add(newConnection(connectionParams{})) {
+		if p.add(link.New(t.Context(), link.Params{Kind: link.Own})) {
 			t.Error("a place that has ended takes a connection")
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -79,7 +80,7 @@ func (u *upstream) mayAsk(method string, params any) error {
 			return mcp.Errorf(mcp.CodeInvalidParams, "%s: url of the server %q: want https, or http on this machine, with a host in ASCII and without a user name", method, u.Key)
 		}
 		if field := host.SecretField(p); field != "" && !may.Secrets {
-			return refused(fmt.Sprintf("a secret, as the field %q of its form does; URL elicitation is for secrets", cutText(host.EscapeUnprintable(field), 64)), "secrets")
+			return refused(fmt.Sprintf("a secret, as the field %q of its form does; URL elicitation is for secrets", host.CutText(host.EscapeUnprintable(field), 64)), "secrets")
 		}
 	case *mcp.CreateMessageParams:
 		if !may.Sampling {
@@ -104,16 +105,16 @@ func isWebPage(p *mcp.ElicitParams) bool {
 }
 
 // relayed returns those of a caller's capabilities that the upstream may use.
-func (u *upstream) relayed(have callerCapabilities) callerCapabilities {
+func (u *upstream) relayed(have link.Capabilities) link.Capabilities {
 	may := u.Questions()
 	if !may.Elicitation {
-		have.form, have.url = false, false
+		have.Form, have.URL = false, false
 	}
 	if !may.Sampling {
-		have.sample, have.tools = false, false
+		have.Sample, have.Tools = false, false
 	}
 	if !may.Roots {
-		have.roots, have.rootChanges = false, false
+		have.Roots, have.RootChanges = false, false
 	}
 	return have
 }

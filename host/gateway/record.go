@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -64,7 +65,7 @@ const callIDLength = 16
 // rounds if there is one.
 func mustRecord(d *host.Decision, id string) { d.Call = cmp.Or(id, rand.Text()[:callIDLength]) }
 
-// decision returns a decision about a request of a caller, without its outcome.
+// decision returns a decision about a request of a link.Caller, without its outcome.
 func (g *Gateway) decision(r *mcpserver.Request, started time.Time, a host.Action) host.Decision {
 	d := host.Decision{Time: started, Principal: r.Principal().String(), Action: a}
 	if client, ok := r.Client(); ok {
@@ -144,7 +145,7 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 			return result, err
 		}
 		if u := g.byKey(host.KeyOf(called.Name)); u != nil {
-			if name, outcome := u.hiddenTool(callerOf(r), called.Name); name != "" {
+			if name, outcome := u.hiddenTool(link.CallerOf(r), called.Name); name != "" {
 				d := g.decision(r, mcpserver.StartedAt(ctx), host.ActionCall)
 				d.Upstream, d.Name, d.Outcome = u.Key, name, outcome
 				u.setArguments(&d, called.Arguments)
@@ -156,9 +157,9 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 }
 
 // hiddenTool returns the upstream's name of the tool with the given wire name that is denied
-// or withheld from a caller, and the outcome of its calls. The name is empty if there is no
+// or withheld from a link.Caller, and the outcome of its calls. The name is empty if there is no
 // such tool.
-func (u *upstream) hiddenTool(c caller, wire string) (name string, outcome host.Outcome) {
+func (u *upstream) hiddenTool(c link.Caller, wire string) (name string, outcome host.Outcome) {
 	if name, outcome = u.hiddenToolIn(u.lastCatalog(), wire); name != "" {
 		return name, outcome
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -26,7 +27,7 @@ func (g *Gateway) unlistedResources(ctx context.Context, r *mcpserver.Request) (
 		if g.merger.isRegistered(uri) {
 			continue
 		}
-		if _, ok := g.resourceOwner(ctx, callerOf(r), uri); !ok {
+		if _, ok := g.resourceOwner(ctx, link.CallerOf(r), uri); !ok {
 			continue
 		}
 		if set == nil {
@@ -62,6 +63,6 @@ func urisOf(r *mcpserver.Request) []string {
 
 // hasResource reports whether the sender of a request can use the resource of a URI.
 func (g *Gateway) hasResource(ctx context.Context, r *mcpserver.Request, uri string) bool {
-	_, ok := g.resourceOwner(ctx, callerOf(r), uri)
+	_, ok := g.resourceOwner(ctx, link.CallerOf(r), uri)
 	return ok
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -16,14 +17,14 @@ import (
 type resourceOwner struct {
 	upstream *upstream
 	uri      string
-	on       *connection
+	on       *link.Conn
 }
 
 // resourceOwner returns the owner of a URI for a caller. A qualified URI names its owner. The owner of
 // another URI is the upstream that has listed the resource, or named it to the caller in a result,
 // before all others. If there is none, it is the first upstream with a template that matches. The
 // search ends with ctx.
-func (g *Gateway) resourceOwner(ctx context.Context, c caller, uri string) (owner resourceOwner, ok bool) {
+func (g *Gateway) resourceOwner(ctx context.Context, c link.Caller, uri string) (owner resourceOwner, ok bool) {
 	search := &templateSearch{ctx, math.MaxInt}
 	if host.IsQualified(uri) {
 		key, plain, _ := host.ParseQualifiedURI(uri)
@@ -46,7 +47,7 @@ func (g *Gateway) resourceOwner(ctx context.Context, c caller, uri string) (owne
 }
 
 // firstMatch returns the first upstream with a template that matches a plain URI and may answer for it.
-func (g *Gateway) firstMatch(search *templateSearch, c caller, uri string) (owner resourceOwner, ok bool) {
+func (g *Gateway) firstMatch(search *templateSearch, c link.Caller, uri string) (owner resourceOwner, ok bool) {
 	for _, u := range g.list() {
 		if on, ok := u.matchesTemplate(search, c, uri, (*catalog).competingTemplates); ok {
 			return resourceOwner{u, uri, on}, true
@@ -56,7 +57,7 @@ func (g *Gateway) firstMatch(search *templateSearch, c caller, uri string) (owne
 }
 
 // firstClaim returns the earliest claim on a plain URI that concerns a caller.
-func (g *Gateway) firstClaim(c caller, uri string) (first claim, ok bool) {
+func (g *Gateway) firstClaim(c link.Caller, uri string) (first claim, ok bool) {
 	first, ok = g.firstListed(c, uri)
 	if named, found := g.namedResources.first(c, uri); found && (!ok || named.since < first.since) && g.byKey(named.key) != nil {
 		return named, true
@@ -65,7 +66,7 @@ func (g *Gateway) firstClaim(c caller, uri string) (first claim, ok bool) {
 }
 
 // firstListed returns the earliest claim on a plain URI by the lists that a caller sees.
-func (g *Gateway) firstListed(c caller, uri string) (first claim, ok bool) {
+func (g *Gateway) firstListed(c link.Caller, uri string) (first claim, ok bool) {
 	first, ok = g.merger.offer(uri)
 	for _, u := range g.list() {
 		if since, _ := u.callerClaim(c, uri); since > 0 && (!ok || since < first.since) {
@@ -78,7 +79,7 @@ func (g *Gateway) firstListed(c caller, uri string) (first claim, ok bool) {
 // callerClaim returns the upstream's claim on a resource that only some callers see, if c is one of
 // them: the number of the claim, and the connection over which the resource is read. Zero means that
 // there is no claim.
-func (u *upstream) callerClaim(c caller, uri string) (since uint64, on *connection) {
+func (u *upstream) callerClaim(c link.Caller, uri string) (since uint64, on *link.Conn) {
 	capable, own := u.callerFeatures(c)
 	if capable != nil && capable.claims[uri] > 0 {
 		return capable.claims[uri], nil
@@ -93,7 +94,7 @@ func (u *upstream) callerClaim(c caller, uri string) (since uint64, on *connecti
 
 // offersTo reports whether the upstream has a resource for a caller: in its lists, in a result,
 // or by a template. If on is not nil, the resource is read over that connection.
-func (u *upstream) offersTo(search *templateSearch, c caller, uri string) (on *connection, ok bool) {
+func (u *upstream) offersTo(search *templateSearch, c link.Caller, uri string) (on *link.Conn, ok bool) {
 	if u.visibleCatalog().hasResource(uri) || u.gateway.namedResources.has(c, u.Key, uri) {
 		return nil, true
 	}
@@ -104,7 +105,7 @@ func (u *upstream) offersTo(search *templateSearch, c caller, uri string) (on *c
 }
 
 // matchesTemplate reports whether one of some templates that the caller can use matches a URI.
-func (u *upstream) matchesTemplate(search *templateSearch, c caller, uri string, of func(*catalog) []*mcpserver.URITemplate) (on *connection, ok bool) {
+func (u *upstream) matchesTemplate(search *templateSearch, c link.Caller, uri string, of func(*catalog) []*mcpserver.URITemplate) (on *link.Conn, ok bool) {
 	if search.finds(of(u.visibleCatalog()), uri) {
 		return nil, true
 	}
@@ -125,11 +126,11 @@ func (c *catalog) hasResource(uri string) bool {
 }
 
 const (
-	// maxNamedResources limits the resources of one upstream that are remembered for one caller,
+	// maxNamedResources limits the resources of one upstream that are remembered for one link.Caller,
 	// and maxNamedURIBytes their URIs. The oldest is dropped.
 	maxNamedResources = 256
 	maxNamedURIBytes  = 64 << 10
-	// maxNamedUnits limits what is remembered for all callers, in units: one for each caller, and
+	// maxNamedUnits limits what is remembered for all callers, in units: one for each link.Caller, and
 	// one for each 256 bytes of URIs. The caller that has been idle longest, of the owner that
 	// has most, is forgotten.
 	maxNamedUnits = 32 << 10
@@ -143,13 +144,13 @@ type namedResources struct {
 	pool *mcpserver.OwnerPool
 
 	mu       sync.Mutex
-	byCaller map[caller]*namedToCaller // guarded by mu
+	byCaller map[link.Caller]*namedToCaller // guarded by mu
 }
 
 func newNamedResources() namedResources {
 	return namedResources{
 		pool:     mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxNamedUnits}),
-		byCaller: make(map[caller]*namedToCaller),
+		byCaller: make(map[link.Caller]*namedToCaller),
 	}
 }
 
@@ -169,7 +170,7 @@ type namedByOne struct {
 }
 
 // add adds a claim, unless the upstream has it already.
-func (n *namedResources) add(c caller, owner mcpserver.Owner, uri string, added claim) {
+func (n *namedResources) add(c link.Caller, owner mcpserver.Owner, uri string, added claim) {
 	if len(uri) > maxNamedURIBytes {
 		return
 	}
@@ -209,9 +210,9 @@ func (n *namedByOne) add(uri string, since uint64) (grown int) {
 	return n.bytes - before
 }
 
-// of returns the resources of a caller, or nil if there is no room. They are dropped when the session
+// of returns the resources of a link.Caller, or nil if there is no room. They are dropped when the session
 // of the caller ends.
-func (n *namedResources) of(c caller, owner mcpserver.Owner) *namedToCaller {
+func (n *namedResources) of(c link.Caller, owner mcpserver.Owner) *namedToCaller {
 	n.mu.Lock()
 	all := n.byCaller[c]
 	n.mu.Unlock()
@@ -232,13 +233,13 @@ func (n *namedResources) of(c caller, owner mcpserver.Owner) *namedToCaller {
 	}
 	all.place = place
 	n.byCaller[c] = all
-	if c.session != nil {
-		context.AfterFunc(c.session.Context(), func() { n.removeCaller(c, all) })
+	if c.Session != nil {
+		context.AfterFunc(c.Session.Context(), func() { n.removeCaller(c, all) })
 	}
 	return all
 }
 
-func (n *namedResources) removeCaller(c caller, all *namedToCaller) {
+func (n *namedResources) removeCaller(c link.Caller, all *namedToCaller) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.byCaller[c] == all {
@@ -249,7 +250,7 @@ func (n *namedResources) removeCaller(c caller, all *namedToCaller) {
 }
 
 // first returns the earliest claim on a URI that was named to a caller.
-func (n *namedResources) first(c caller, uri string) (first claim, ok bool) {
+func (n *namedResources) first(c link.Caller, uri string) (first claim, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for key, named := range n.namedTo(c) {
@@ -261,16 +262,16 @@ func (n *namedResources) first(c caller, uri string) (first claim, ok bool) {
 }
 
 // has reports whether an upstream has named a resource to a caller.
-func (n *namedResources) has(c caller, key, uri string) bool {
+func (n *namedResources) has(c link.Caller, key, uri string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	named := n.namedTo(c)[key]
 	return named != nil && named.since[uri] > 0
 }
 
-// namedTo returns what was named to a caller, by the key of the upstream. The caller of the method
+// namedTo returns what was named to a link.Caller, by the key of the upstream. The caller of the method
 // holds mu.
-func (n *namedResources) namedTo(c caller) map[string]*namedByOne {
+func (n *namedResources) namedTo(c link.Caller) map[string]*namedByOne {
 	if all := n.byCaller[c]; all != nil {
 		return all.byUpstream
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -34,7 +35,7 @@ type watches struct {
 }
 
 type watchID struct {
-	caller caller // of the connection; zero for the shared one
+	caller link.Caller // of the connection; zero for the shared one
 	uri    string
 }
 
@@ -75,7 +76,7 @@ func (u *upstream) watch(ctx context.Context, r *mcpserver.Request, uri, subscri
 	added := subscriber{r, uri != subscribed, placeFrom(ctx)}
 	id := watchID{uri: uri}
 	if !u.Settings.Share {
-		id.caller = callerOf(r)
+		id.caller = link.CallerOf(r)
 	}
 	for _, get := range []func(watchID, subscriber) *watch{u.joinWatch, u.beginWatch, u.joinWatch} { // another request may begin it meanwhile
 		if w = get(id, added); w != nil {
@@ -105,7 +106,7 @@ func (u *upstream) beginWatch(id watchID, first subscriber) *watch {
 	w := &watch{watchID: id, upstream: u, established: make(chan struct{}), owner: owner, subscribers: map[subscriber]mcpserver.Owner{first: owner}}
 	w.markEstablished = sync.OnceFunc(func() { close(w.established) })
 	var ctx context.Context
-	ctx, w.cancel = context.WithCancel(u.ctx)
+	ctx, w.cancel = context.WithCancel(u.pool.Context())
 	place, err := u.watches.pool.Take(owner, w.units(), w.evict)
 	if err != nil {
 		w.cancel()
@@ -115,9 +116,12 @@ func (u *upstream) beginWatch(id watchID, first subscriber) *watch {
 	ws := &u.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.closed || ws.byID[id] != nil || ctx.Err() != nil { // or another request has begun the watch
+	begin := func(context.Context) {
+		defer w.markEstablished()
+		defer w.end()
+		w.run(ctx)
+	}
+	if ws.byID[id] != nil || ctx.Err() != nil || !u.pool.Go(begin) { // or another request has begun the watch
 		w.cancel()
 		place.Release()
 		return nil
@@ -126,11 +130,6 @@ func (u *upstream) beginWatch(id watchID, first subscriber) *watch {
 		ws.byID = make(map[watchID]*watch)
 	}
 	ws.byID[id] = w
-	u.work.Go(func() {
-		defer w.markEstablished()
-		defer w.end()
-		w.run(ctx)
-	})
 	return w
 }
 
@@ -243,7 +242,7 @@ func (w *watch) run(ctx context.Context) {
 		l, err := w.lease(ctx)
 		if err == nil {
 			err = w.follow(ctx, &l, reconnected)
-			l.release(err)
+			l.Release(err)
 		}
 		if isRefusedError(err) {
 			w.upstream.log.Info("resources: the upstream refuses the subscription", "uri", w.uri, "error", err)
@@ -262,7 +261,7 @@ func (w *watch) run(ctx context.Context) {
 // lease returns a lease of the connection over which the resource is followed. Until the upstream has
 // confirmed the subscription, it counts as a call whose caller cannot be asked, so that a question of
 // the server is not asked in the call of another client.
-func (w *watch) lease(ctx context.Context) (lease, error) {
+func (w *watch) lease(ctx context.Context) (link.Lease, error) {
 	w.mu.Lock()
 	owner, of := w.owner, subscriber{}
 	for of = range w.subscribers {
@@ -270,19 +269,18 @@ func (w *watch) lease(ctx context.Context) (lease, error) {
 	}
 	w.mu.Unlock()
 	if of.request == nil {
-		return lease{}, mcpclient.ErrClosed
+		return link.Lease{}, mcpclient.ErrClosed
 	}
-	k := newDirectCall(ctx, of.request)
-	k.silent = true
-	return w.upstream.lease(WithPlace(ctx, of.place), w.caller, owner, k, nil)
+	c := newSilentCall(ctx, of.request)
+	return w.upstream.pool.Lease(WithPlace(ctx, of.place), link.Use{Caller: w.caller, Owner: owner, Call: &c.Call})
 }
 
 // follow notifies the subscribers of changes until the connection is lost. After a
 // reconnection it notifies them once, because the resource may have changed in between.
-func (w *watch) follow(ctx context.Context, l *lease, reconnected bool) error {
+func (w *watch) follow(ctx context.Context, l *link.Lease, reconnected bool) error {
 	first := true
-	for uri, err := range l.client.Watch(ctx, w.uri) {
-		l.endCall()
+	for uri, err := range l.Client.Watch(ctx, w.uri) {
+		l.EndCall()
 		if err != nil {
 			if _, lost := errors.AsType[*mcpclient.LostError](err); lost || errors.Is(err, mcpclient.ErrClosed) {
 				return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -55,7 +56,7 @@ func (n *resultURIs) claim(uri string) string {
 	if reached, known := n.reached[uri]; known {
 		return reached
 	}
-	c, u, g := callerOf(n.request), n.upstream, n.upstream.gateway
+	c, u, g := link.CallerOf(n.request), n.upstream, n.upstream.gateway
 	plain := !host.IsQualified(uri)
 	first, claimed := g.firstClaim(c, uri)
 	if !plain || !claimed || first.key != u.Key {
@@ -81,7 +82,7 @@ func (n *resultURIs) claim(uri string) string {
 
 // wouldLeadTo reports whether a plain URI would lead a caller to no other upstream without the claims
 // that results have made. It reports false if the search has ended.
-func (g *Gateway) wouldLeadTo(search *templateSearch, u *upstream, c caller, uri string) bool {
+func (g *Gateway) wouldLeadTo(search *templateSearch, u *upstream, c link.Caller, uri string) bool {
 	if listed, ok := g.firstListed(c, uri); ok {
 		return listed.key == u.Key
 	}

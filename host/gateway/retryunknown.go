@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -152,7 +153,7 @@ func isUnknown(err error) bool {
 func (u *upstream) readAgainFor(ctx context.Context, r *mcpserver.Request, wire string) bool {
 	if u.offers(r, wire) { // and the upstream has refused the request
 		if u.lastCatalog().ages && u.unknownNames.take(r.Owner()) {
-			u.shared.beginRefresh()
+			u.pool.SharedConn().BeginRefresh()
 		}
 		return false
 	}
@@ -160,7 +161,7 @@ func (u *upstream) readAgainFor(ctx context.Context, r *mcpserver.Request, wire 
 		return true
 	}
 	waits := u.beginReadsFor(r)
-	if read := u.readCapabilityList(capabilitiesOf(r), r.Owner()); read != nil {
+	if read := u.readCapabilityList(link.CapabilitiesOf(r), r.Owner()); read != nil {
 		waits = append(waits, read.wait)
 	}
 	for _, wait := range waits {
@@ -179,17 +180,17 @@ func (u *upstream) readAgainFor(ctx context.Context, r *mcpserver.Request, wire 
 func (u *upstream) beginReadsFor(r *mcpserver.Request) (waits []func(context.Context)) {
 	connections := u.ownConnections(r)
 	if u.lastCatalog().ages {
-		connections = append(connections, u.shared)
+		connections = append(connections, u.pool.SharedConn())
 	}
-	connections = slices.DeleteFunc(connections, func(conn *connection) bool {
-		state, _ := conn.currentState()
+	connections = slices.DeleteFunc(connections, func(conn *link.Conn) bool {
+		state, _ := conn.State()
 		return state != host.Ready
 	})
 	if len(connections) == 0 || !u.unknownNames.take(r.Owner()) {
 		return nil
 	}
 	for _, conn := range connections {
-		waits = append(waits, conn.beginRefresh())
+		waits = append(waits, conn.BeginRefresh())
 	}
 	return waits
 }
@@ -199,25 +200,23 @@ func (u *upstream) beginReadsFor(r *mcpserver.Request) (waits []func(context.Con
 // pending. Lists are read at most once a second, so a caller may name a new feature before the host
 // knows it.
 func (u *upstream) waitForPendingReads(ctx context.Context, r *mcpserver.Request) (waited bool) {
-	for _, conn := range append(u.ownConnections(r), u.shared) {
-		waited = conn.waitForPendingRefresh(ctx) || waited
+	for _, conn := range append(u.ownConnections(r), u.pool.SharedConn()) {
+		waited = conn.WaitForRefresh(ctx) || waited
 	}
 	return waited
 }
 
 // ownConnections returns the connections of a caller that may have features of their own.
-func (u *upstream) ownConnections(r *mcpserver.Request) (connections []*connection) {
-	if u.Settings.Share || !u.mayHaveOwnFeatures() {
+func (u *upstream) ownConnections(r *mcpserver.Request) []*link.Conn {
+	if u.Settings.Share || !u.connector.mayHaveOwnFeatures() {
 		return nil
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(u.callerConnections[callerOf(r)]), func(conn *connection) bool { return conn == nil })
+	return slices.Collect(u.pool.Of(link.CallerOf(r)))
 }
 
 // offers reports whether the sender of a request can use the tool or prompt of that wire name.
 func (u *upstream) offers(r *mcpserver.Request, wire string) bool {
-	return slices.ContainsFunc(append(u.callerCatalogs(callerOf(r)), u.visibleCatalog()), func(c *catalog) bool {
+	return slices.ContainsFunc(append(u.callerCatalogs(link.CallerOf(r)), u.visibleCatalog()), func(c *catalog) bool {
 		if r.Method() == mcp.MethodPromptsGet {
 			return slices.ContainsFunc(c.admitted.Prompts, func(p mcp.Prompt) bool { return host.WireName(u.Key, p.Name) == wire })
 		}

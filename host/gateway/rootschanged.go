@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -13,21 +14,19 @@ func (g *Gateway) relayRootChanges(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		if r.Method() == mcp.NotificationRootsListChanged {
 			for _, u := range g.list() {
-				u.rootsChanged(ctx, callerOf(r))
+				u.rootsChanged(ctx, link.CallerOf(r))
 			}
 		}
 		return next(ctx, r)
 	}
 }
 
-func (u *upstream) rootsChanged(ctx context.Context, c caller) {
-	u.mu.Lock()
-	conn := u.firstConnection(c)
-	u.mu.Unlock()
+func (u *upstream) rootsChanged(ctx context.Context, c link.Caller) {
+	conn := u.pool.First(c)
 	if conn == nil {
 		return
 	}
-	if client, _, _ := conn.tryClient(); client != nil {
+	if client := conn.Client(); client != nil {
 		if err := client.RootsChanged(ctx); err != nil {
 			u.log.Info("roots: cannot notify the upstream of the change", "error", err)
 		}

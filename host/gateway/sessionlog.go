@@ -2,15 +2,11 @@ package gateway
 
 import (
 	"context"
-	"time"
 
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
-
-// logLevelTimeout is how long a server has to set the level of a session.
-const logLevelTimeout = 5 * time.Second
 
 // forwardLogTo returns a function that sends the log messages of a session's own connection
 // to the session, if they belong to no call or do not say to which. It returns nil without a
@@ -39,7 +35,7 @@ func (g *Gateway) relayLogLevels(next mcpserver.Handler) mcpserver.Handler {
 		var p mcp.SetLevelParams
 		if r.Decode(&p) == nil && r.Session() != nil {
 			for _, u := range g.list() {
-				u.setSessionLevel(callerOf(r), p.Level)
+				u.setSessionLevel(link.CallerOf(r), p.Level)
 			}
 		}
 		return result, err
@@ -48,34 +44,8 @@ func (g *Gateway) relayLogLevels(next mcpserver.Handler) mcpserver.Handler {
 
 // setSessionLevel has the connection of a caller set the level, if there is one. A connection
 // that is made later sets it with its first call.
-func (u *upstream) setSessionLevel(c caller, level mcp.LoggingLevel) {
-	u.mu.Lock()
-	conn := u.firstConnection(c)
-	u.mu.Unlock()
-	if conn == nil {
-		return
-	}
-	conn.mu.Lock()
-	conn.sessionLevel = level
-	conn.mu.Unlock()
-	signal(conn.logLevelChanged)
-}
-
-// relayLogLevel sets the level that the caller's session has set, if the server has another.
-func (c *connection) relayLogLevel(ctx context.Context, client *mcpclient.Client) {
-	c.mu.Lock()
-	level := c.sessionLevel
-	needed := level != "" && level != c.logLevel && client.Capabilities().Logging != nil && client.Revision() != mcp.V20260728
-	if needed {
-		c.logLevel = level
-	}
-	c.mu.Unlock()
-	if !needed {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, logLevelTimeout)
-	defer cancel()
-	if err := client.SetLogLevel(ctx, level); err != nil {
-		c.log.Info("logging: cannot set the level of the upstream", "error", err)
+func (u *upstream) setSessionLevel(c link.Caller, level mcp.LoggingLevel) {
+	if conn := u.pool.First(c); conn != nil {
+		conn.SetSessionLevel(level)
 	}
 }

@@ -58,22 +58,20 @@ func (u *upstream) startFinished() bool {
 	u.mu.Lock()
 	known := u.catalogRead
 	u.mu.Unlock()
-	state, _ := u.shared.currentState()
+	state, _ := u.pool.SharedConn().State()
 	return state != host.Starting && (state != host.Idle || known)
 }
 
 // wakeIfIdle starts an idle upstream whose features are not known yet, and keeps it from
 // becoming idle until done is called.
 func (u *upstream) wakeIfIdle() (done func()) {
-	if state, _ := u.shared.currentState(); state != host.Idle {
+	if state, _ := u.pool.SharedConn().State(); state != host.Idle {
 		return func() {}
 	}
 	u.mu.Lock()
 	u.startDeadline = time.Now().Add(u.gateway.options.startTimeout())
 	u.mu.Unlock()
-	u.shared.addLease()
-	u.shared.wake()
-	return u.shared.removeLease
+	return u.pool.SharedConn().Hold()
 }
 
 // waitForStart waits until startFinished, the end of the start timeout, or the end of
@@ -84,7 +82,7 @@ func (u *upstream) waitForStart(ctx context.Context) {
 	u.mu.Unlock()
 	defer timer.Stop()
 	for {
-		_, moved := u.shared.currentState()
+		_, moved := u.pool.SharedConn().State()
 		if u.startFinished() {
 			return
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/fondaco/fondaco/host"
 )
 
 const (
@@ -25,7 +27,7 @@ func (t *stderrTail) add(line string, _ int) {
 	if len(t.lines) == maxTailLines {
 		t.lines = slices.Delete(t.lines, 0, 1)
 	}
-	t.lines = append(t.lines, strings.Clone(cutText(line, maxTailLineBytes)))
+	t.lines = append(t.lines, strings.Clone(host.CutText(line, maxTailLineBytes)))
 }
 
 func (t *stderrTail) all() []string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json/v2"
 	"sync"
 
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -48,7 +49,7 @@ func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []str
 	var watches []*watch
 	var stops []func()
 	for _, uri := range uris {
-		if owner, ok := g.resourceOwner(ctx, callerOf(r), uri); ok {
+		if owner, ok := g.resourceOwner(ctx, link.CallerOf(r), uri); ok {
 			w, stop := owner.upstream.watch(ctx, r, owner.uri, uri)
 			watches, stops = append(watches, w), append(stops, stop)
 		}
@@ -67,7 +68,7 @@ func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []str
 
 // subscribe watches a resource for a session. It fails if the upstream refuses.
 func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri string, next mcpserver.Handler) (any, error) {
-	owner, ok := g.resourceOwner(ctx, callerOf(r), uri)
+	owner, ok := g.resourceOwner(ctx, link.CallerOf(r), uri)
 	u, s := owner.upstream, subscription{r.Session(), uri}
 	switch {
 	case !ok:

@@ -62,8 +62,8 @@ func (c *catalog) surface() mcp.Surface {
 // them.
 func readCatalog(ctx context.Context, c *mcpclient.Client, before *catalog) (*catalog, error) {
 	cat := catalog{
-		version:        strings.Clone(cutText(c.Server().Version, maxOmittedName)),
-		instructions:   strings.Clone(cutText(c.Instructions(), maxText)),
+		version:        strings.Clone(host.CutText(c.Server().Version, maxOmittedName)),
+		instructions:   strings.Clone(host.CutText(c.Instructions(), maxText)),
 		hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105,
 	}
 	var lostErr error
@@ -72,7 +72,7 @@ func readCatalog(ctx context.Context, c *mcpclient.Client, before *catalog) (*ca
 			return
 		}
 		cat.unread = append(cat.unread, kind)
-		cat.omitted = append(cat.omitted, cutText(fmt.Sprintf("%ss: %v", kind, failed), maxOmission))
+		cat.omitted = append(cat.omitted, host.CutText(fmt.Sprintf("%ss: %v", kind, failed), maxOmission))
 		if _, ok := errors.AsType[*mcpclient.LostError](failed); ok || ctx.Err() != nil {
 			lostErr = failed
 		}

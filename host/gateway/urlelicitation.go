@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -53,7 +54,7 @@ func (e *elicitedURLs) add(session *mcpserver.Session, owner mcpserver.Owner, p 
 	size := len(p.ElicitationID) + len(p.URL)
 	switch {
 	case size > maxElicitedURL:
-		return plainErrorf("a URL elicitation has an id and a URL of %d bytes; the limit is %d", size, maxElicitedURL)
+		return link.PublicErrorf("a URL elicitation has an id and a URL of %d bytes; the limit is %d", size, maxElicitedURL)
 	case session == nil || p.ElicitationID == "":
 		return nil
 	}
@@ -166,13 +167,13 @@ func (e *elicitedURLs) complete(session *mcpserver.Session, id string) (complete
 // elicitation is complete; other connections without a session have asked nobody.
 //
 // Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
-func (u *upstream) relayElicitationComplete(conn *connection) func(context.Context, string, jsontext.Value) {
+func (u *upstream) relayElicitationComplete(conn *link.Conn) func(context.Context, string, jsontext.Value) {
 	return func(ctx context.Context, method string, params jsontext.Value) {
 		var p mcp.ElicitationCompleteParams
-		if method != mcp.NotificationElicitationComplete || json.Unmarshal(params, &p) != nil || conn.session == nil && !u.Settings.Share {
+		if method != mcp.NotificationElicitationComplete || json.Unmarshal(params, &p) != nil || conn.Session == nil && !u.Settings.Share {
 			return
 		}
-		for _, completed := range u.elicitedURLs.complete(conn.session, p.ElicitationID) {
+		for _, completed := range u.elicitedURLs.complete(conn.Session, p.ElicitationID) {
 			u.completeURL(ctx, completed.session, completed.url)
 		}
 	}

@@ -163,7 +163,7 @@ func packageStep() step { return testStep("tests", words("./...")) }
 
 // concurrent are the packages whose goroutines share most memory, the slowest first.
 var concurrent = []string{
-	"./mcp/mcpserver", "./mcp/mcptest", "./host/gateway", "./mcp/mcpclient",
+	"./mcp/mcpserver", "./mcp/mcptest", "./host/gateway/...", "./mcp/mcpclient",
 	"./mcp/internal/exchange", "./mcp/internal/limit", "./mcp/internal/peer", "./mcp/internal/quota", "./mcp/internal/replay",
 	"./mcp/internal/stdio", "./mcp/internal/streamhttp",
 }

@@ -1,14 +1,13 @@
-package gateway
+package link
 
 import (
-	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// abandonedCallTime is how long a server may still ask in a call that was given up.
-const abandonedCallTime = 30 * time.Second
+// cancelledCallTime is how long a server may still ask in a call that was cancelled.
+const cancelledCallTime = 30 * time.Second
 
 // requester identifies the client of a request as well as the stateless era allows: by its
 // connection, and over HTTP by the name and version that it claims. The principal is that of
@@ -29,10 +28,10 @@ func requesterOf(r *mcpserver.Request) requester {
 // isKnown reports whether two requests of the requester are of one client.
 func (r requester) isKnown() bool { return r != requester{} }
 
-// cancelledCalls are the calls on a connection that were given up while the server of the
+// cancelledCalls are the calls on a connection that were cancelled while the server of the
 // session era may still have worked on them, by their clients. A question of the server does
 // not say in which call it asks, so it may be one of these calls. Such a call counts as one
-// that is under way, until abandonedCallTime is over: other clients of the principal use
+// that is under way, until cancelledCallTime is over: other clients of the principal use
 // another connection, and only the client itself can be asked. The connection stays, because
 // its server may keep state for the caller.
 type cancelledCalls struct{ until map[requester]time.Time }
@@ -41,7 +40,7 @@ type cancelledCalls struct{ until map[requester]time.Time }
 // count as unknown, so that no client is taken for one of them.
 const maxCancelledCalls = 64
 
-// add notes that a call of a client was given up.
+// add notes that a call of a client was cancelled.
 func (c *cancelledCalls) add(r *mcpserver.Request) {
 	c.expire()
 	if c.until == nil {
@@ -51,7 +50,7 @@ func (c *cancelledCalls) add(r *mcpserver.Request) {
 	if _, known := c.until[from]; !known && len(c.until) >= maxCancelledCalls {
 		from = requester{}
 	}
-	c.until[from] = time.Now().Add(abandonedCallTime)
+	c.until[from] = time.Now().Add(cancelledCallTime)
 }
 
 // areOf reports whether all of the calls are certainly of the client of a request.
@@ -73,28 +72,4 @@ func (c *cancelledCalls) expire() {
 			delete(c.until, from)
 		}
 	}
-}
-
-// abandonCall notes that a call was given up which the server may still work on. An extra
-// connection keeps no state and is closed.
-func (c *connection) abandonCall(abandoned *call) {
-	c.mu.Lock()
-	c.cancelled.add(abandoned.request)
-	c.closed = c.closed || c.extra
-	c.mu.Unlock()
-	if c.extra {
-		c.cancel()
-	}
-}
-
-// removeGivenUpLocked removes the calls whose caller has given them up, so that its next call
-// uses the same connection even if it comes before the goroutine of the first has noticed.
-func (c *connection) removeGivenUpLocked() {
-	c.calls = slices.DeleteFunc(c.calls, func(given *call) bool {
-		if !given.givenUp() {
-			return false
-		}
-		c.cancelled.add(given.request)
-		return true
-	})
 }

@@ -1,10 +1,10 @@
-package gateway
+package link
 
 import "time"
 
 const (
-	// minRefreshInterval is the minimum time between two reads of the lists.
-	minRefreshInterval = time.Second
+	// MinRefreshInterval is the minimum time between two reads of the lists.
+	MinRefreshInterval = time.Second
 	// refreshBurst is the number of reads after which changes are read once in slowRefreshInterval,
 	// which is also the time in which one read of the burst is possible again.
 	refreshBurst        = 30
@@ -27,7 +27,7 @@ type refreshPace struct {
 // waits for the read, the burst may be twice as long. It has an end then, too: clients can make
 // requests wait all the time.
 func (p *refreshPace) rest(awaited bool) time.Duration {
-	pause := minRefreshInterval
+	pause := MinRefreshInterval
 	if p.burst > refreshBurst && !awaited || p.burst > 2*refreshBurst {
 		pause = slowRefreshInterval
 	}

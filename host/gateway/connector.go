@@ -1,0 +1,157 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// maxCallTime limits a call including the time for questions to its caller.
+const maxCallTime = time.Hour
+
+// connector starts one upstream, if it is a program, and connects to it. It knows what all connections
+// have in common: the revision, the sign-in and standard error.
+type connector struct {
+	upstream *host.Upstream
+	options  *Options
+	record   func(host.Decision, error)
+	log      *slog.Logger
+	stderr   stderrTail
+
+	mu            sync.Mutex           // guards the fields below
+	lastRevision  mcp.Revision         // of the last connection
+	connectFailed bool                 // at least once, unless over HTTP
+	admitted      *host.Upstream       // for which auth was made, or nil
+	auth          mcpclient.Authorizer // or nil
+}
+
+// clientOptions returns options without capabilities and callbacks. Requests have no timeout of their
+// own: the caller decides how long it waits. The client does not reconnect, because link.Conn does.
+func (c *connector) clientOptions() *mcpclient.Options {
+	return &mcpclient.Options{
+		Info: mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
+		// Its presence also keeps the client from listing the tools over each connection.
+		Prior: &mcpclient.Prior{Revision: c.expectedRevision()},
+		Timeouts: mcpclient.TimeoutOptions{
+			Call:    -1,
+			MaxCall: maxCallTime,
+		},
+		NoRestart: true,
+		Logger:    c.log,
+	}
+}
+
+// connect starts the server, if it is a program that is approved, and connects to it.
+func (c *connector) connect(ctx context.Context, o *mcpclient.Options) (*mcpclient.Client, error) {
+	d := host.Decision{Time: time.Now(), Upstream: c.upstream.Key, Action: host.ActionStart}
+	admitted, err := c.options.admit(ctx, c.upstream)
+	var client *mcpclient.Client
+	if err == nil {
+		o.HTTP.Header, o.HTTP.Auth = admitted.Header, c.authorizer(admitted)
+		client, err = mcpclient.Connect(ctx, c.captureStderr(admitted.Target), o)
+		err = hidePrivatePath(err, admitted)
+	}
+	switch {
+	case err == nil:
+		d.Outcome = host.OutcomeDone
+		c.setRevision(client.Revision())
+	case errors.Is(err, host.ErrNeedsApproval):
+		d.Outcome = host.OutcomeWithheld
+		c.record(d, nil) // the reason contains the command line, which may hold private arguments
+		return nil, err
+	case errors.Is(err, mcpauth.ErrSignInRequired): // the revision is still unknown
+		d.Outcome = host.OutcomeFailed
+	default:
+		d.Outcome = host.OutcomeFailed
+		if ctx.Err() != context.Canceled { // otherwise nothing is known of the upstream
+			c.mu.Lock()
+			c.connectFailed = !c.isOverHTTP()
+			c.mu.Unlock()
+		}
+	}
+	c.record(d, err)
+	return client, err
+}
+
+// authorizer returns the authorizer of the upstream as it was admitted. All connections
+// share it, because it remembers tokens.
+func (c *connector) authorizer(admitted *host.Upstream) mcpclient.Authorizer {
+	c.mu.Lock()
+	auth, before := c.auth, c.admitted
+	c.mu.Unlock()
+	if before != nil && before.Equal(admitted) {
+		return auth
+	}
+	auth = c.options.auth(admitted)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.auth, c.admitted = auth, admitted
+	return auth
+}
+
+// captureStderr makes a program's target keep the last lines of standard error.
+func (c *connector) captureStderr(t mcpclient.Target) mcpclient.Target {
+	program, ok := t.(*mcpclient.CommandTarget)
+	if !ok || program.Stderr != nil {
+		return t
+	}
+	captured := *program
+	captured.Stderr = c.stderr.add
+	return &captured
+}
+
+func (c *connector) setRevision(r mcp.Revision) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastRevision = r
+}
+
+// revision returns the revision of the last connection, or zero.
+func (c *connector) revision() mcp.Revision {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastRevision
+}
+
+// expectedRevision returns the revision of the last connection. If a program was never
+// connected to, it returns the latest session revision: negotiation would start a failing
+// program twice each time, and a stateless server rejects the revision with a clear
+// error.
+func (c *connector) expectedRevision() mcp.Revision {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lastRevision.IsZero() && c.connectFailed {
+		return mcp.V20251125
+	}
+	return c.lastRevision
+}
+
+// isOverHTTP reports whether the upstream is at a URL, where an attempt to connect starts nothing.
+func (c *connector) isOverHTTP() bool {
+	return reflect.TypeOf(c.upstream.Target) == reflect.TypeOf(mcpclient.URL(""))
+}
+
+// isProgram reports whether the upstream is a program, which each connection starts once more.
+func (c *connector) isProgram() bool {
+	_, program := c.upstream.Target.(*mcpclient.CommandTarget)
+	return program
+}
+
+// mayHaveSessions reports whether the upstream is, or may be, of the session era. Only such a
+// one sends log messages outside of calls.
+func (c *connector) mayHaveSessions() bool { return c.revision() != mcp.V20260728 }
+
+// mayHaveOwnFeatures reports whether a caller connection may have features that the shared one
+// lacks: those that a server of the session era has added for the session, or those that a
+// program has added, because each connection starts it once more.
+//
+// Spec: 2026-07-28 server/tools#listing-tools
+func (c *connector) mayHaveOwnFeatures() bool { return c.isProgram() || c.mayHaveSessions() }

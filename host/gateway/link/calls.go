@@ -1,0 +1,132 @@
+package link
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// calls are the calls on a connection in which the server may ask.
+type calls struct {
+	mu        sync.Mutex     // guards the fields below
+	open      []*Call        // oldest first
+	added     chan struct{}  // closed when a call is added
+	answered  bool           // a call was answered since the connection is ready
+	cancelled cancelledCalls // in which the server may still ask
+}
+
+func newCalls() calls { return calls{added: make(chan struct{})} }
+
+// addition is a call to add to a connection.
+type addition struct {
+	call *Call // nil adds nothing
+	// exclusive says that messages of the server do not name their call, so that the call may have
+	// to be the only one.
+	exclusive bool
+	// onlyHere says that the call can use no other connection.
+	onlyHere bool
+}
+
+// add adds a call. It reports false if an exclusive call cannot share the connection with the calls
+// that are on it. A cancelled call does not prevent the next call of its client, nor a call that can
+// use no other connection.
+func (c *calls) add(a addition, k Kind, u *uses) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a.exclusive && k != Extra {
+		c.removeCancelledLocked()
+	}
+	switch {
+	case a.call == nil:
+		return true
+	case a.exclusive && c.isSharedLocked(a.call):
+		return false
+	case a.exclusive && !a.onlyHere && !a.call.receivesNothing() && !c.cancelled.areOf(a.call.Request):
+		return false
+	}
+	c.open = append(c.open, a.call)
+	u.setCalls(len(c.open))
+	close(c.added)
+	c.added = make(chan struct{})
+	return true
+}
+
+func (c *calls) remove(removed *Call, u *uses) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = slices.DeleteFunc(c.open, func(other *Call) bool { return other == removed })
+	u.setCalls(len(c.open))
+}
+
+// removeCancelledLocked removes the calls whose caller has cancelled them, so that its next call
+// uses the same connection even if it comes before the goroutine of the first has noticed. The caller
+// holds mu.
+func (c *calls) removeCancelledLocked() {
+	c.open = slices.DeleteFunc(c.open, func(other *Call) bool {
+		if !other.isCancelled() {
+			return false
+		}
+		c.cancelled.add(other.Request)
+		return true
+	})
+}
+
+// addCancelled notes that a call was cancelled which the server may still work on.
+func (c *calls) addCancelled(cancelled *Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancelled.add(cancelled.Request)
+}
+
+// reset notes that the connection has become ready.
+func (c *calls) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answered = false
+}
+
+// isFirst reports whether this is the first call that was answered since the connection is ready.
+func (c *calls) isFirst() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.answered
+	c.answered = true
+	return first
+}
+
+// has reports whether a call of an owner is on the connection.
+func (c *calls) has(owner mcpserver.Owner) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.open, func(other *Call) bool { return other.Request.Owner() == owner })
+}
+
+// oldest returns the oldest call that is not closed and in which the caller can be asked, or
+// a channel to wait for. foreign says that a question may belong to a call of another client than
+// that of the oldest call: a cancelled one, or one on a connection whose server was expected to
+// name the calls of its questions. A question was begun in the call that is returned.
+func (c *calls) oldest() (asked *Call, foreign bool, added <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, asked := range c.open {
+		if asked.Silent {
+			continue
+		}
+		if asked.Request.Session() == nil && (!c.cancelled.areOf(asked.Request) || c.isSharedLocked(asked)) {
+			return nil, true, nil
+		}
+		if asked.beginQuestion() {
+			return asked, false, nil
+		}
+	}
+	return nil, false, c.added
+}
+
+// isSharedLocked reports whether the connection has calls that cannot share it with the given
+// one. The caller holds mu.
+func (c *calls) isSharedLocked(with *Call) bool {
+	return slices.ContainsFunc(c.open, func(other *Call) bool { return other != with && !with.canShare(other) })
+}
+
+func (c *Conn) add(a addition) bool { return c.calls.add(a, c.Kind, &c.uses) }
