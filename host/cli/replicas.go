@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"sync"
 
-	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/replica"
 )
 
@@ -35,13 +35,13 @@ func (v *upCommand) joinReplicas(ctx context.Context, listener net.Listener) (*r
 	if r.group, err = replica.Join(ctx, records, address); err != nil {
 		return nil, err
 	}
-	r.places = replica.NewPlaces(r.group, func() replica.Processes { return new(gateway.Place) })
+	r.places = replica.NewPlaces(r.group, func() replica.Processes { return new(link.Place) })
 	r.forward = replica.NewForwarder(r.places, &replica.Options{
 		Keys: v.engine.Secrets("forwarded requests"), Needed: v.gateway.HasCallerConnections, Draining: ctx,
 		Admit: v.gateway.Server().AdmitHTTP, TokenName: tokenNameFrom,
 		WithProcesses: func(ctx context.Context, p replica.Processes) context.Context {
-			place, _ := p.(*gateway.Place)
-			return gateway.WithPlace(ctx, place)
+			place, _ := p.(*link.Place)
+			return link.WithPlace(ctx, place)
 		},
 	})
 	return r, nil

@@ -17,3 +17,13 @@ func (g *Gateway) EndCallers(match func(mcp.Principal, *mcp.Implementation) bool
 	}
 	return sessions, connections
 }
+
+// HasCallerConnections reports whether callers may have connections of their own.
+func (g *Gateway) HasCallerConnections() bool {
+	for _, u := range g.list() {
+		if !u.Settings.Share {
+			return true
+		}
+	}
+	return false
+}

@@ -59,7 +59,7 @@ type watch struct {
 type subscriber struct {
 	request   *mcpserver.Request
 	qualified bool
-	place     *Place // of the caller at this host
+	place     *link.Place // of the caller at this host
 }
 
 // notify notifies the subscriber of a change of a resource of an upstream.
@@ -73,7 +73,7 @@ func (s subscriber) notify(u *upstream, uri string) {
 // watch adds a subscriber to a resource until stop is called. subscribed is the URI to which
 // it subscribes. It returns nil if there are too many watches.
 func (u *upstream) watch(ctx context.Context, r *mcpserver.Request, uri, subscribed string) (w *watch, stop func()) {
-	added := subscriber{r, uri != subscribed, placeFrom(ctx)}
+	added := subscriber{r, uri != subscribed, link.PlaceFrom(ctx)}
 	id := watchID{uri: uri}
 	if !u.Settings.Share {
 		id.caller = link.CallerOf(r)
@@ -272,7 +272,7 @@ func (w *watch) lease(ctx context.Context) (link.Lease, error) {
 		return link.Lease{}, mcpclient.ErrClosed
 	}
 	c := newSilentCall(ctx, of.request)
-	return w.upstream.pool.Lease(WithPlace(ctx, of.place), link.Use{Caller: w.caller, Owner: owner, Call: &c.Call})
+	return w.upstream.pool.Lease(link.WithPlace(ctx, of.place), link.Use{Caller: w.caller, Owner: owner, Call: &c.Call})
 }
 
 // follow notifies the subscribers of changes until the connection is lost. After a

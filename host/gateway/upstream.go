@@ -78,7 +78,6 @@ func (u *upstream) poolParams() link.PoolParams {
 		ShareCalls: u.Settings.Share,
 		CanAsk:     func(c link.Capabilities) bool { return u.relayed(c) != link.Capabilities{} },
 		Revision:   u.connector.revision,
-		Join:       joinPlace,
 		Wait:       u.gateway.options.startTimeout(),
 		Log:        u.log,
 	}

@@ -37,7 +37,7 @@ var (
 	errUnsettled = errors.New("the host that has the caller has ended, or is not back")
 )
 
-// Processes are what a caller has at a host, see gateway.Place.
+// Processes are what a caller has at a host, see link.Place.
 type Processes interface {
 	// End ends them, and returns when they have ended or ctx is done. It is called once.
 	End(ctx context.Context) error

@@ -65,9 +65,6 @@ type PoolParams struct {
 	CanAsk func(Capabilities) bool
 	// Revision returns the revision of the last connection, or zero.
 	Revision func() mcp.Revision
-	// Join is called before a connection is leased to the request of a context. Its error
-	// ends the connection. It may be nil.
-	Join func(context.Context, *Conn) error
 	// Wait limits how long a call waits for a connection while all are in use.
 	Wait time.Duration
 	Log  *slog.Logger
@@ -145,7 +142,8 @@ type Use struct {
 	On *Conn
 }
 
-// Lease returns a lease of a connection that serves the caller.
+// Lease returns a lease of a connection that serves the caller. A connection of a caller belongs to the
+// place of ctx from then on.
 func (p *Pool) Lease(ctx context.Context, use Use) (leased Lease, err error) {
 	switch {
 	case use.Call == nil || p.CanAskCaller(use.Caller):
@@ -159,11 +157,11 @@ func (p *Pool) Lease(ctx context.Context, use Use) (leased Lease, err error) {
 		if err != nil {
 			return leased, err
 		}
-		if err := p.join(ctx, conn); err != nil {
+		if !PlaceFrom(ctx).add(conn) {
 			conn.calls.remove(use.Call, &conn.uses)
 			conn.Close()
 			p.notifyFreed()
-			return leased, err
+			return leased, errPlaceEnded
 		}
 		leased, err = conn.lease(ctx)
 		leased.call, leased.onRemoved, leased.shared = use.Call, p.notifyFreed, p.shared
@@ -175,13 +173,6 @@ func (p *Pool) Lease(ctx context.Context, use Use) (leased Lease, err error) {
 		}
 	}
 	return leased, errClosed
-}
-
-func (p *Pool) join(ctx context.Context, c *Conn) error {
-	if p.Join == nil || c.Kind == Shared {
-		return nil
-	}
-	return p.Join(ctx, c)
 }
 
 // waitFor returns the connection that serves a caller and adds the call to it.

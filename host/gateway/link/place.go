@@ -1,24 +1,22 @@
-package gateway
+package link
 
 import (
 	"context"
 	"errors"
 	"sync"
-
-	"github.com/fondaco/fondaco/host/gateway/link"
 )
 
 // Place is what one caller has at this host while no other host has the caller: its connections to
 // upstreams, with their processes. It is safe for concurrent use.
 type Place struct {
 	mu          sync.Mutex
-	ended       bool                    // guarded by mu
-	connections map[*link.Conn]struct{} // guarded by mu
-	closed      chan struct{}           // guarded by mu: made by End, closed when it has no connections
+	ended       bool               // guarded by mu
+	connections map[*Conn]struct{} // guarded by mu
+	closed      chan struct{}      // guarded by mu: made by End, closed when it has no connections
 }
 
 // errPlaceEnded is the error of a request whose caller another host has.
-var errPlaceEnded = link.PublicErrorf("another host serves this client now; send the request again")
+var errPlaceEnded = PublicErrorf("another host serves this client now; send the request again")
 
 type placeKey struct{}
 
@@ -27,23 +25,16 @@ func WithPlace(ctx context.Context, p *Place) context.Context {
 	return context.WithValue(ctx, placeKey{}, p)
 }
 
-func placeFrom(ctx context.Context) *Place {
+// PlaceFrom returns the place of a context, or nil.
+func PlaceFrom(ctx context.Context) *Place {
 	p, _ := ctx.Value(placeKey{}).(*Place)
 	return p
 }
 
-// joinPlace adds a connection to the place of the caller of ctx.
-func joinPlace(ctx context.Context, c *link.Conn) error {
-	if !placeFrom(ctx).add(c) {
-		return errPlaceEnded
-	}
-	return nil
-}
-
 // add adds a connection until it has ended, and reports false if the place has ended. Nil stands
 // for a host that shares its callers with no other one.
-func (p *Place) add(c *link.Conn) bool {
-	if p == nil || c.Kind == link.Shared {
+func (p *Place) add(c *Conn) bool {
+	if p == nil || c.Kind == Shared {
 		return true
 	}
 	p.mu.Lock()
@@ -55,14 +46,14 @@ func (p *Place) add(c *link.Conn) bool {
 		return true
 	}
 	if p.connections == nil {
-		p.connections = make(map[*link.Conn]struct{})
+		p.connections = make(map[*Conn]struct{})
 	}
 	p.connections[c] = struct{}{}
 	c.AfterEnd(func() { p.remove(c) })
 	return true
 }
 
-func (p *Place) remove(c *link.Conn) {
+func (p *Place) remove(c *Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.connections, c)
@@ -98,14 +89,4 @@ func (p *Place) End(ctx context.Context) error {
 	case <-ctx.Done():
 		return errPlaceHasConnections
 	}
-}
-
-// HasCallerConnections reports whether callers may have connections of their own.
-func (g *Gateway) HasCallerConnections() bool {
-	for _, u := range g.list() {
-		if !u.Settings.Share {
-			return true
-		}
-	}
-	return false
 }

@@ -1,4 +1,4 @@
-package gateway
+package link
 
 import (
 	"context"
@@ -7,17 +7,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// placed returns a connection of a place, which ends when end is called.
 // placed returns a connection of a place that ends, after it was closed, when end is called.
-func placed(t *testing.T, p *Place) (c *link.Conn, end func()) {
+func placed(t *testing.T, p *Place) (c *Conn, end func()) {
 	t.Helper()
 	ending := make(chan struct{})
 	end = sync.OnceFunc(func() { close(ending) })
-	c = link.New(t.Context(), link.Params{Kind: link.Own, Connect: func(ctx context.Context, _ *link.Conn) (*mcpclient.Client, error) {
+	c = New(t.Context(), Params{Kind: Own, Connect: func(ctx context.Context, _ *Conn) (*mcpclient.Client, error) {
 		<-ending
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -56,7 +54,7 @@ func TestPlaceEndsWhenItsConnectionsHaveEnded(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if p.add(link.New(t.Context(), link.Params{Kind: link.Own})) {
+		if p.add(New(t.Context(), Params{Kind: Own})) {
 			t.Error("a place that has ended takes a connection")
 		}
 	})
