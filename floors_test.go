@@ -115,7 +115,8 @@ var floors = []placement{
 	{floor: 6, path: "host/engine", only: []string{"mcp", "mcp/mcpserver", "mcp/store", "mcp/store/..."}},
 	// The gateway, divided by what code may touch.
 	{floor: 6, path: "host/gateway/link", only: append([]string{"host"}, sdk...)},
-	{floor: 6, path: "host/gateway", only: append([]string{"host", "host/gateway/link"}, sdk...), beside: []string{"host/gateway/link"}},
+	{floor: 6, path: "host/gateway/relay", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/link"}},
+	{floor: 6, path: "host/gateway", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/link", "host/gateway/relay"}},
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
 	// Programs.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxCallerFeatures limits the features that one upstream has for one link.Caller, or for certain
+	// maxCallerFeatures limits the features that one upstream has for one caller, or for certain
 	// capabilities, and maxCallerFeatureBytes their definitions. The rest is left out, tools last.
 	maxCallerFeatures     = 1000
 	maxCallerFeatureBytes = 1 << 20
@@ -228,7 +228,7 @@ func (g *Gateway) requestFeatures(r *mcpserver.Request) (listed, unlisted []*mcp
 	return listed, unlisted
 }
 
-// callerFeatures returns the features of the capabilities of a link.Caller, or nil, and those of its
+// callerFeatures returns the features of the capabilities of a caller, or nil, and those of its
 // own connections.
 func (u *upstream) callerFeatures(c link.Caller) (capable *callerFeatures, own []*callerFeatures) {
 	if u.Settings.Share {
@@ -288,7 +288,7 @@ func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client
 	case errors.Is(err, errManyReads):
 		conn.RequestRefresh()
 	case err != nil:
-		u.log.Warn("cannot list the features of a caller's connection", "error", recordedText(err))
+		u.log.Warn("cannot list the features of a caller's connection", "error", link.RecordedText(err))
 	}
 	return began
 }

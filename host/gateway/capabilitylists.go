@@ -95,7 +95,7 @@ func (u *upstream) fillCapabilityList(ctx context.Context, l *capabilityList, c 
 	u.mu.Unlock()
 	now, generation, err := u.readCapabilityFeatures(ctx, c, owner, before)
 	if err != nil {
-		u.log.Warn("cannot list the features for clients with more capabilities", "error", recordedText(err))
+		u.log.Warn("cannot list the features for clients with more capabilities", "error", link.RecordedText(err))
 	}
 	u.mu.Lock()
 	if err == nil {
@@ -118,7 +118,7 @@ func (u *upstream) readCapabilityFeatures(ctx context.Context, c link.Capabiliti
 		conn := link.New(ctx, link.Params{Kind: link.Own, Log: u.log}) // asks nobody
 		defer conn.Close()
 		o := u.clientOptions(conn)
-		u.declareCapabilities(o, c, conn)
+		u.relay.DeclareCapabilities(o, c, conn)
 		limited, cancel := context.WithTimeout(ctx, listTimeout)
 		defer cancel()
 		client, err := u.connector.connect(limited, o)
@@ -160,7 +160,7 @@ func (u *upstream) listForCapabilities(ctx context.Context, client *mcpclient.Cl
 }
 
 // readCapabilityLists is middleware that reads the features of all upstreams for the capabilities of
-// a link.Caller, if they are not known yet, before it passes on a request for a list.
+// a caller, if they are not known yet, before it passes on a request for a list.
 func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		if isList(r.Method()) {
@@ -170,7 +170,7 @@ func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler 
 	}
 }
 
-// waitForCapabilityLists reads the features of all upstreams for the capabilities of a link.Caller, if
+// waitForCapabilityLists reads the features of all upstreams for the capabilities of a caller, if
 // they are not known yet, and reports whether there was a read to wait for.
 func (g *Gateway) waitForCapabilityLists(ctx context.Context, r *mcpserver.Request) bool {
 	var reads []*capabilityRead

@@ -51,7 +51,7 @@ func (u *upstream) completer(ref mcp.Reference, on *link.Conn) mcpserver.RawComp
 	return func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
 		asked := &mcp.CompleteParams{Ref: ref, Argument: p.Argument, Context: p.Context}
 		var answer *mcp.Completion
-		_, err := u.forward(ctx, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (_ mcp.Result, err error) {
+		_, err := u.relay.Forward(ctx, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (_ mcp.Result, err error) {
 			answer, err = c.Complete(ctx, asked, opts...)
 			return nil, err
 		})

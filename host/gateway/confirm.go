@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -35,12 +35,12 @@ const (
 )
 
 // confirm returns nil when the call of ctx may be made: a person has consented, or had before
-// with a grant that covers it. The consent is noted in the decision, and in the state for
+// with a grant that covers it. The consent is noted in the decision, and in the policy for
 // later rounds of the call. The client of the call is asked only where the user of the host
 // allows it.
-func (u *upstream) confirm(ctx context.Context, d *host.Decision, s *relayState, entry catalogEntry[mcp.Tool], p *mcp.CallToolParams) error {
-	if s.Consent != nil {
-		if !u.gateway.consentedRounds.use(s.Consent.Round) {
+func (u *upstream) confirm(ctx context.Context, policy *requestPolicy, s *relay.State, entry catalogEntry[mcp.Tool], p *mcp.CallToolParams) error {
+	if policy.Consent != nil {
+		if !u.gateway.consentedRounds.use(policy.Consent.Round) {
 			return &host.NoConsentError{Reason: "this round of the call was sent before, or is too old; call again"}
 		}
 	} else {
@@ -48,17 +48,18 @@ func (u *upstream) confirm(ctx context.Context, d *host.Decision, s *relayState,
 		if err != nil {
 			return err
 		}
-		s.Consent = &consentState{Consent: *given}
+		policy.Consent = &consentState{Consent: *given}
 		if !u.stillOffers(link.CallerOf(mcpserver.From(ctx)), entry) {
 			return &host.NoConsentError{Reason: "the tool has changed while a person was asked; call again"}
 		}
 	}
-	d.Grant, d.GrantedBy, d.GrantedHow = s.Consent.Grant, s.Consent.By, s.Consent.How
+	d := policy.decision
+	d.Grant, d.GrantedBy, d.GrantedHow = policy.Consent.Grant, policy.Consent.By, policy.Consent.How
 	return nil
 }
 
 // askForConsent returns the consent to a new call.
-func (u *upstream) askForConsent(ctx context.Context, s *relayState, entry catalogEntry[mcp.Tool], p *mcp.CallToolParams) (*host.Consent, error) {
+func (u *upstream) askForConsent(ctx context.Context, s *relay.State, entry catalogEntry[mcp.Tool], p *mcp.CallToolParams) (*host.Consent, error) {
 	request, err := u.consentRequest(mcpserver.From(ctx), entry, p.Arguments)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (u *upstream) askForConsent(ctx context.Context, s *relayState, entry catal
 	case mcp.CodeOf(err) == mcp.CodeRateLimited, mcp.CodeOf(err) == mcp.CodeOverloaded, errors.Is(err, mcpserver.ErrAskExpired):
 		return nil, &host.NoConsentError{Reason: "too many calls wait for a person; call again later"}
 	}
-	incident := rand.Text()[:incidentLength]
+	incident := relay.NewIncident()
 	u.log.Error("a call was refused, because nobody could be asked for consent", "incident", incident, "name", entry.upstreamName, "error", err)
 	return nil, &host.NoConsentError{Reason: fmt.Sprintf("the host cannot read or write its questions (incident %s)", incident)}
 }

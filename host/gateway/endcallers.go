@@ -9,7 +9,7 @@ import (
 // upstreams that they have of their own, with the processes of these. Calls that run there
 // are cancelled. match gets the principal, and what the client has declared about itself
 // in a session, else nil. The result counts sessions and connections. Requests of the
-// stateless era over HTTP are ended by the link.Caller, see mcpserver.Server.EndSessions.
+// stateless era over HTTP are ended by the caller, see mcpserver.Server.EndSessions.
 func (g *Gateway) EndCallers(match func(mcp.Principal, *mcp.Implementation) bool) (sessions, connections int) {
 	sessions = g.server.EndSessions(match) // which closes the connections of these sessions
 	for _, u := range g.list() {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -12,36 +11,12 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
-
-// forward sends one request in which the caller of ctx cannot be asked, over the given
-// connection; nil stands for one that serves the caller. Like a call, it may have to be the only one on
-// its connection, so that a question of the server is not asked in the call of another client. When
-// ctx ends, the request is cancelled at the upstream.
-func (u *upstream) forward(ctx context.Context, on *link.Conn, do sendFunc) (mcp.Result, error) {
-	c := newSilentCall(ctx, mcpserver.From(ctx))
-	l, err := u.lease(c, on)
-	if err != nil {
-		u.recordCall(ctx, err)
-		return nil, u.translateError(c.Request, err)
-	}
-	opts := c.options(l)
-	if c.Request.Session() == nil {
-		opts = append(opts, mcpclient.ManualInput()) // otherwise any call on the connection would be asked
-	}
-	result, err := do(ctx, l.Client, opts...)
-	err = l.EndError(err)
-	u.recordCall(ctx, err)
-	l.Release(err)
-	if _, asks := errors.AsType[*mcpclient.InputRequiredError](err); asks {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: upstream %q requires input, and the client cannot be asked in this request", c.Request.Method(), u.Key)
-	}
-	return result, u.translateError(c.Request, err)
-}
 
 // headerDefinition returns the definition of a tool as the upstream has it if arguments are
 // repeated in headers, or nil. Connections of callers do not list tools, and would send no
@@ -64,22 +39,27 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *link.Conn) mcpserv
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionCall, entry.upstreamName, func(d *host.Decision) (mcp.Result, error) {
 			u.setArguments(d, p.Arguments)
-			var s relayState
-			if err := s.decode(p.RequestState); err != nil {
+			s, err := relay.DecodeState(p.RequestState)
+			if err != nil {
+				return nil, err
+			}
+			policy, err := u.newPolicy(d, s)
+			if err != nil {
 				return nil, err
 			}
 			if entry.verdict == host.Confirm {
-				if err := u.confirm(ctx, d, &s, entry, p); err != nil {
+				if err := u.confirm(ctx, policy, &s, entry, p); err != nil {
 					return refusalResult(err)
 				}
 				mustRecord(d, "")
 			}
-			result, err := u.relayFrom(ctx, d, s, p.InputResponses, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+			send := func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
 				if definition != nil {
 					opts = append(opts, mcpclient.WithTool(definition))
 				}
 				return c.CallTool(ctx, entry.upstreamName, p.Arguments, opts...)
-			})
+			}
+			result, err := u.relay.Send(ctx, &relay.Request{State: s, Answers: p.InputResponses, On: on, Send: send, Policy: policy})
 			if called, ok := result.(*mcp.CallToolResult); ok && err == nil {
 				delete(called.Meta, host.MetaRefused) // only the host may set it
 				u.resultURIs(ctx).claimLinks(called.Content)
@@ -107,7 +87,7 @@ func (g *Gateway) readResource(ctx context.Context, p *mcp.ReadResourceParams) (
 	}
 	u := owner.upstream
 	return u.withRecord(ctx, host.ActionRead, owner.uri, func(d *host.Decision) (mcp.Result, error) {
-		result, err := u.relay(ctx, d, p.InputResponseParams, owner.on, func(ctx context.Context, client *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+		result, err := u.send(ctx, d, p.InputResponseParams, owner.on, func(ctx context.Context, client *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
 			return client.ReadResource(ctx, owner.uri, opts...)
 		})
 		if isNotFound(err, owner.uri) {
@@ -146,7 +126,7 @@ func (u *upstream) finishRead(ctx context.Context, uri, asked string, read *mcp.
 func (u *upstream) getPrompt(name string, on *link.Conn) mcpserver.PromptHandler {
 	return func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionGet, name, func(d *host.Decision) (mcp.Result, error) {
-			result, err := u.relay(ctx, d, p.InputResponseParams, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+			result, err := u.send(ctx, d, p.InputResponseParams, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
 				return c.GetPrompt(ctx, name, p.Arguments, opts...)
 			})
 			if prompt, ok := result.(*mcp.GetPromptResult); ok && err == nil {
@@ -160,65 +140,6 @@ func (u *upstream) getPrompt(name string, on *link.Conn) mcpserver.PromptHandler
 			return result, err
 		})
 	}
-}
-
-// translateError turns an error of an upstream into an error of the gateway. Errors about
-// the request are passed on. Errors about the message that carried it concern only the
-// host and the upstream.
-func (u *upstream) translateError(r *mcpserver.Request, err error) error {
-	if err == nil {
-		return nil
-	}
-	e, ok := errors.AsType[*mcp.Error](err)
-	if ok && e.Remote {
-		switch e.Code {
-		case mcp.CodeInvalidParams, mcp.CodeMethodNotFound, mcp.CodeResourceNotFound, mcp.CodeInternal, mcp.CodeRejected, mcp.CodeOther:
-			bounded := boundedError(e)
-			bounded.Number = e.Number
-			return bounded
-		case mcp.CodeURLElicitationRequired:
-			if err := u.elicitedURLs.addRequired(r.Session(), r.Owner(), e.Data); err != nil {
-				return u.callerErrorOf(err)
-			}
-			named, err := u.relayedRequirement(e)
-			if err != nil {
-				return err
-			}
-			return boundedError(named)
-		case mcp.CodeMissingCapability:
-			if callerLacks(r, e.Data) {
-				return boundedError(e)
-			}
-		}
-	}
-	return u.callerErrorOf(err)
-}
-
-// boundedError returns the error of an upstream for a link.Caller, within the limits of texts and
-// features.
-func boundedError(e *mcp.Error) *mcp.Error {
-	bounded := &mcp.Error{Code: e.Code, Message: host.CutText(e.Message, maxText), Data: e.Data}
-	if len(e.Data) > maxFeature {
-		bounded.Data = nil
-	}
-	return bounded
-}
-
-// callerLacks reports whether the caller has not declared a capability that the upstream
-// requires. Capabilities that the host does not relay count as not declared by the host,
-// not by the caller.
-func callerLacks(r *mcpserver.Request, data jsontext.Value) bool {
-	var missing mcp.MissingCapabilityData
-	if json.Unmarshal(data, &missing) != nil {
-		return false
-	}
-	need := missing.RequiredCapabilities
-	for id := range need.Extensions {
-		if _, declared := r.Capabilities().Extensions[id]; !declared {
-			return true
-		}
-	}
-	return link.CapabilitiesOf(r).Lacks(link.CapabilitiesFrom(need))
 }
 
 // isNotFound reports whether an upstream says that a resource does not exist. In the

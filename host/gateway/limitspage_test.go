@@ -17,8 +17,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "waiting for upstreams that start, for their instructions", instructionsWait)
 	limits.Limit(t, "features that one upstream has for one caller or one set of capabilities", maxCallerFeatures, limits.Bytes(maxCallerFeatureBytes))
 	limits.Limit(t, "a call, including questions to its caller", maxCallTime)
-	limits.Limit(t, "notifications between two rounds of a call", maxQueuedMessages)
-	limits.Limit(t, "watched resources of one upstream; a URI counts once for each 256 bytes", maxWatches)
 	limits.Limit(t, "remembered resources that results of one upstream have named to a caller; their URIs", maxNamedResources, limits.Bytes(maxNamedURIBytes))
 	limits.Limit(t, "different URIs in one result that the host compares with templates; their bytes", maxNamedResources, limits.Bytes(maxNamedURIBytes))
 	limits.Limit(t, "reason of a state, or of an entry in the audit log", limits.Bytes(link.MaxReason))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -33,7 +34,7 @@ func isNotRecorded(err error) bool {
 // decision that cannot be recorded is logged.
 func (g *Gateway) record(d host.Decision, err error) {
 	if err != nil {
-		d.Reason = recordedText(err)
+		d.Reason = relay.RecordedText(err)
 	}
 	d.Duration = time.Since(d.Time)
 	if err := g.options.notifyDecision(d); err != nil {
@@ -51,7 +52,7 @@ func (u *upstream) recordIntent(d *host.Decision) error {
 	begun := *d
 	begun.Outcome = host.OutcomeBegun
 	if err := u.gateway.options.notifyDecision(begun); err != nil {
-		incident := rand.Text()[:incidentLength]
+		incident := relay.NewIncident()
 		u.log.Error("a call was refused, because it cannot be recorded", "incident", incident, "action", d.Action, "name", d.Name, "error", err)
 		return &notRecordedError{mcp.Errorf(mcp.CodeInternal, "upstream %q: the host cannot write its audit log, so the request was not made (incident %s)", u.Key, incident)}
 	}
@@ -65,7 +66,7 @@ const callIDLength = 16
 // rounds if there is one.
 func mustRecord(d *host.Decision, id string) { d.Call = cmp.Or(id, rand.Text()[:callIDLength]) }
 
-// decision returns a decision about a request of a link.Caller, without its outcome.
+// decision returns a decision about a request of a caller, without its outcome.
 func (g *Gateway) decision(r *mcpserver.Request, started time.Time, a host.Action) host.Decision {
 	d := host.Decision{Time: started, Principal: r.Principal().String(), Action: a}
 	if client, ok := r.Client(); ok {
@@ -157,7 +158,7 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 }
 
 // hiddenTool returns the upstream's name of the tool with the given wire name that is denied
-// or withheld from a link.Caller, and the outcome of its calls. The name is empty if there is no
+// or withheld from a caller, and the outcome of its calls. The name is empty if there is no
 // such tool.
 func (u *upstream) hiddenTool(c link.Caller, wire string) (name string, outcome host.Outcome) {
 	if name, outcome = u.hiddenToolIn(u.lastCatalog(), wire); name != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -55,7 +56,7 @@ func urisOf(r *mcpserver.Request) []string {
 		var p mcp.ListenParams
 		if r.Decode(&p) == nil {
 			uris := p.Notifications.ResourceSubscriptions
-			return uris[:min(len(uris), maxWatches)] // with more it is refused
+			return uris[:min(len(uris), relay.MaxWatches)] // with more it is refused
 		}
 	}
 	return nil

@@ -126,11 +126,11 @@ func (c *catalog) hasResource(uri string) bool {
 }
 
 const (
-	// maxNamedResources limits the resources of one upstream that are remembered for one link.Caller,
+	// maxNamedResources limits the resources of one upstream that are remembered for one caller,
 	// and maxNamedURIBytes their URIs. The oldest is dropped.
 	maxNamedResources = 256
 	maxNamedURIBytes  = 64 << 10
-	// maxNamedUnits limits what is remembered for all callers, in units: one for each link.Caller, and
+	// maxNamedUnits limits what is remembered for all callers, in units: one for each caller, and
 	// one for each 256 bytes of URIs. The caller that has been idle longest, of the owner that
 	// has most, is forgotten.
 	maxNamedUnits = 32 << 10
@@ -210,7 +210,7 @@ func (n *namedByOne) add(uri string, since uint64) (grown int) {
 	return n.bytes - before
 }
 
-// of returns the resources of a link.Caller, or nil if there is no room. They are dropped when the session
+// of returns the resources of a caller, or nil if there is no room. They are dropped when the session
 // of the caller ends.
 func (n *namedResources) of(c link.Caller, owner mcpserver.Owner) *namedToCaller {
 	n.mu.Lock()
@@ -269,7 +269,7 @@ func (n *namedResources) has(c link.Caller, key, uri string) bool {
 	return named != nil && named.since[uri] > 0
 }
 
-// namedTo returns what was named to a link.Caller, by the key of the upstream. The caller of the method
+// namedTo returns what was named to a caller, by the key of the upstream. The caller of the method
 // holds mu.
 func (n *namedResources) namedTo(c link.Caller) map[string]*namedByOne {
 	if all := n.byCaller[c]; all != nil {

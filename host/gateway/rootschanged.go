@@ -14,21 +14,9 @@ func (g *Gateway) relayRootChanges(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		if r.Method() == mcp.NotificationRootsListChanged {
 			for _, u := range g.list() {
-				u.rootsChanged(ctx, link.CallerOf(r))
+				u.relay.RootsChanged(ctx, link.CallerOf(r))
 			}
 		}
 		return next(ctx, r)
-	}
-}
-
-func (u *upstream) rootsChanged(ctx context.Context, c link.Caller) {
-	conn := u.pool.First(c)
-	if conn == nil {
-		return
-	}
-	if client := conn.Client(); client != nil {
-		if err := client.RootsChanged(ctx); err != nil {
-			u.log.Info("roots: cannot notify the upstream of the change", "error", err)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -46,17 +47,17 @@ func (g *Gateway) relaySubscriptions(next mcpserver.Handler) mcpserver.Handler {
 // watchAll watches resources for subscriptions/listen until stop is called. Resources
 // whose upstream refuses are left out.
 func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []string) (stop func()) {
-	var watches []*watch
+	var watches []*relay.Watch
 	var stops []func()
 	for _, uri := range uris {
 		if owner, ok := g.resourceOwner(ctx, link.CallerOf(r), uri); ok {
-			w, stop := owner.upstream.watch(ctx, r, owner.uri, uri)
+			w, stop := owner.upstream.relay.Watch(ctx, r, owner.uri, uri)
 			watches, stops = append(watches, w), append(stops, stop)
 		}
 	}
 	for _, w := range watches {
 		if w != nil {
-			_ = w.waitEstablished(ctx)
+			_ = w.WaitEstablished(ctx)
 		}
 	}
 	return func() {
@@ -76,13 +77,13 @@ func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri strin
 	case s.session == nil, g.resourceSubscriptions.has(s):
 		return next(ctx, r)
 	}
-	w, stop := u.watch(ctx, r, owner.uri, uri)
+	w, stop := u.relay.Watch(ctx, r, owner.uri, uri)
 	if w == nil {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %d resources of upstream %q are watched already", maxWatches, u.Key)
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %d resources of upstream %q are watched already", relay.MaxWatches, u.Key)
 	}
 	result, err := next(ctx, r)
 	if err == nil {
-		err = subscribeError(r, u, w.waitEstablished(ctx))
+		err = subscribeError(r, u, w.WaitEstablished(ctx))
 	}
 	if err != nil {
 		stop()
@@ -97,7 +98,7 @@ func subscribeError(r *mcpserver.Request, u *upstream, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = u.translateError(r, err)
+	err = u.relay.CallerError(r, err)
 	if e, ok := err.(*mcp.Error); ok {
 		return e
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // upstream is one server and what the gateway keeps for it.
@@ -21,9 +21,7 @@ type upstream struct {
 	log          *slog.Logger
 	connector    connector
 	pool         *link.Pool
-	watches      watches
-	elicitedURLs elicitedURLs
-	health       callHealth
+	relay        *relay.Relay
 	listTTL      listTTL
 	unknownNames unknownNames
 	imitations   imitations
@@ -51,8 +49,6 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 		listReads:    newListReads(),
 		own:          newOwnFeatures(),
 		unknownNames: newUnknownNames(),
-		elicitedURLs: newElicitedURLs(),
-		watches:      watches{pool: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxWatches})},
 		catalog:      new(catalog),
 	}
 	if !u.Settings.Lazy { // requests may arrive before Start
@@ -60,6 +56,10 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 	}
 	up.connector = connector{upstream: &up.Upstream, options: g.options, record: g.record, log: up.log}
 	up.pool = link.NewPool(g.ctx, up.poolParams())
+	up.relay = relay.New(relay.Params{
+		Upstream: &up.Upstream, Pool: up.pool, Log: up.log, ApprovalHint: up.approvalHint,
+		OtherKeys: func() []string { return up.otherKeys(g.list()) },
+	})
 	return up
 }
 
@@ -76,7 +76,7 @@ func (u *upstream) poolParams() link.PoolParams {
 		},
 		Own:        u.ownParams,
 		ShareCalls: u.Settings.Share,
-		CanAsk:     func(c link.Capabilities) bool { return u.relayed(c) != link.Capabilities{} },
+		CanAsk:     func(c link.Capabilities) bool { return u.relay.MayAsk(c) },
 		Revision:   u.connector.revision,
 		Wait:       u.gateway.options.startTimeout(),
 		Log:        u.log,
@@ -92,13 +92,13 @@ func (u *upstream) ownParams(c link.Caller) link.Params {
 	return link.Params{
 		Connect: func(ctx context.Context, conn *link.Conn) (*mcpclient.Client, error) {
 			o := u.clientOptions(conn)
-			u.declareCapabilities(o, c.Capabilities, conn)
+			u.relay.DeclareCapabilities(o, c.Capabilities, conn)
 			if u.connector.mayHaveOwnFeatures() {
 				changed := func(context.Context, *mcpclient.Client) { u.callerListsChanged(conn) }
 				o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 			}
 			if u.connector.mayHaveSessions() {
-				o.OnLog = u.forwardLogTo(c.Session)
+				o.OnLog = u.relay.ForwardLogTo(c.Session)
 			}
 			return u.connector.connect(ctx, o)
 		},
@@ -148,7 +148,7 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 // caller.
 func (u *upstream) clientOptions(conn *link.Conn) *mcpclient.Options {
 	o := u.connector.clientOptions()
-	o.OnEvent, o.OnNotification = u.onEvent(conn), u.relayElicitationComplete(conn)
+	o.OnEvent, o.OnNotification = u.relay.OnEvent(conn), u.relay.OnNotification(conn)
 	return o
 }
 
@@ -253,7 +253,7 @@ func (u *upstream) reportState() {
 func (u *upstream) status() host.Status {
 	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.connector.stderr.all(), Revision: u.connector.revision()}
 	u.pool.SharedConn().FillStatus(&s)
-	u.health.fillStatus(&s)
+	u.relay.FillStatus(&s)
 	for _, conns := range u.pool.All() {
 		s.Callers += len(conns)
 	}
@@ -271,4 +271,14 @@ func (u *upstream) status() host.Status {
 	s.Tools, s.Prompts = len(admitted.Tools), len(admitted.Prompts)
 	s.Resources, s.Templates = len(u.catalog.resources), len(admitted.Templates)
 	return s
+}
+
+// otherKeys returns the keys of all upstreams but this one.
+func (u *upstream) otherKeys(all []*upstream) (keys []string) {
+	for _, other := range all {
+		if other.Key != u.Key {
+			keys = append(keys, other.Key)
+		}
+	}
+	return keys
 }

@@ -1,16 +1,11 @@
-package gateway
+package relay
 
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 )
-
-// rootsGrace is how long the first call over a connection waits for the question for roots before it
-// ends: servers send it as soon as they are connected.
-const rootsGrace = 30 * time.Millisecond
 
 // withoutHopFields removes the fields of a question's params that belong to one
 // connection only: metadata and tasks. It also removes the context of servers, see

@@ -1,4 +1,4 @@
-package gateway
+package relay
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxWatches limits the watched resources of one upstream; a URI counts once for each
+	// MaxWatches limits the watched resources of one upstream; a URI counts once for each
 	// 256 bytes. When it is reached, a watch of the owner that has most is ended.
-	maxWatches = 1024
+	MaxWatches = 1024
 	// establishWait is how long a subscriber waits for the upstream's confirmation, so
 	// that it misses no change after the reply.
 	establishWait = 3 * time.Second
@@ -31,7 +31,7 @@ type watches struct {
 	pool *mcpserver.OwnerPool
 
 	mu   sync.Mutex
-	byID map[watchID]*watch // guarded by mu
+	byID map[watchID]*Watch // guarded by mu
 }
 
 type watchID struct {
@@ -39,11 +39,11 @@ type watchID struct {
 	uri    string
 }
 
-// watch follows one resource as long as it has subscribers. A subscriber is identified by
+// Watch follows one resource as long as it has subscribers. A subscriber is identified by
 // its request.
-type watch struct {
+type Watch struct {
 	watchID
-	upstream        *upstream
+	relay           *Relay
 	cancel          context.CancelFunc
 	established     chan struct{} // closed when the upstream confirms or refuses
 	markEstablished func()        // closes established
@@ -63,22 +63,22 @@ type subscriber struct {
 }
 
 // notify notifies the subscriber of a change of a resource of an upstream.
-func (s subscriber) notify(u *upstream, uri string) {
+func (s subscriber) notify(key, uri string) {
 	if s.qualified {
-		uri = host.QualifiedURI(u.Key, uri)
+		uri = host.QualifiedURI(key, uri)
 	}
 	s.request.Updated(uri)
 }
 
-// watch adds a subscriber to a resource until stop is called. subscribed is the URI to which
+// Watch adds a subscriber to a resource until stop is called. subscribed is the URI to which
 // it subscribes. It returns nil if there are too many watches.
-func (u *upstream) watch(ctx context.Context, r *mcpserver.Request, uri, subscribed string) (w *watch, stop func()) {
+func (rl *Relay) Watch(ctx context.Context, r *mcpserver.Request, uri, subscribed string) (w *Watch, stop func()) {
 	added := subscriber{r, uri != subscribed, link.PlaceFrom(ctx)}
 	id := watchID{uri: uri}
-	if !u.Settings.Share {
+	if !rl.Settings.Share {
 		id.caller = link.CallerOf(r)
 	}
-	for _, get := range []func(watchID, subscriber) *watch{u.joinWatch, u.beginWatch, u.joinWatch} { // another request may begin it meanwhile
+	for _, get := range []func(watchID, subscriber) *Watch{rl.joinWatch, rl.beginWatch, rl.joinWatch} { // another request may begin it meanwhile
 		if w = get(id, added); w != nil {
 			return w, sync.OnceFunc(func() { w.removeSubscriber(added) })
 		}
@@ -87,8 +87,8 @@ func (u *upstream) watch(ctx context.Context, r *mcpserver.Request, uri, subscri
 }
 
 // joinWatch adds a subscriber to a watch, and returns nil if there is none.
-func (u *upstream) joinWatch(id watchID, added subscriber) *watch {
-	ws := &u.watches
+func (rl *Relay) joinWatch(id watchID, added subscriber) *Watch {
+	ws := &rl.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w := ws.byID[id]
@@ -101,19 +101,19 @@ func (u *upstream) joinWatch(id watchID, added subscriber) *watch {
 }
 
 // beginWatch starts a watch with its first subscriber, or returns nil when there are too many.
-func (u *upstream) beginWatch(id watchID, first subscriber) *watch {
+func (rl *Relay) beginWatch(id watchID, first subscriber) *Watch {
 	owner := first.request.Owner()
-	w := &watch{watchID: id, upstream: u, established: make(chan struct{}), owner: owner, subscribers: map[subscriber]mcpserver.Owner{first: owner}}
+	w := &Watch{watchID: id, relay: rl, established: make(chan struct{}), owner: owner, subscribers: map[subscriber]mcpserver.Owner{first: owner}}
 	w.markEstablished = sync.OnceFunc(func() { close(w.established) })
 	var ctx context.Context
-	ctx, w.cancel = context.WithCancel(u.pool.Context())
-	place, err := u.watches.pool.Take(owner, w.units(), w.evict)
+	ctx, w.cancel = context.WithCancel(rl.Pool.Context())
+	place, err := rl.watches.pool.Take(owner, w.units(), w.evict)
 	if err != nil {
 		w.cancel()
 		return nil
 	}
 	w.setPlace(owner, place)
-	ws := &u.watches
+	ws := &rl.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	begin := func(context.Context) {
@@ -121,22 +121,22 @@ func (u *upstream) beginWatch(id watchID, first subscriber) *watch {
 		defer w.end()
 		w.run(ctx)
 	}
-	if ws.byID[id] != nil || ctx.Err() != nil || !u.pool.Go(begin) { // or another request has begun the watch
+	if ws.byID[id] != nil || ctx.Err() != nil || !rl.Pool.Go(begin) { // or another request has begun the watch
 		w.cancel()
 		place.Release()
 		return nil
 	}
 	if ws.byID == nil {
-		ws.byID = make(map[watchID]*watch)
+		ws.byID = make(map[watchID]*Watch)
 	}
 	ws.byID[id] = w
 	return w
 }
 
 // units returns how many units of the pool the watch takes.
-func (w *watch) units() int { return 1 + len(w.uri)/256 }
+func (w *Watch) units() int { return 1 + len(w.uri)/256 }
 
-func (w *watch) setPlace(owner mcpserver.Owner, place *mcpserver.OwnerPlace) {
+func (w *Watch) setPlace(owner mcpserver.Owner, place *mcpserver.OwnerPlace) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.owner, w.place = owner, place
@@ -144,7 +144,7 @@ func (w *watch) setPlace(owner mcpserver.Owner, place *mcpserver.OwnerPlace) {
 
 // removeSubscriber removes a subscriber, and ends the watch after the last one. If the watch
 // counted to the subscriber, it counts to another one from now on.
-func (w *watch) removeSubscriber(removed subscriber) {
+func (w *Watch) removeSubscriber(removed subscriber) {
 	w.mu.Lock()
 	_, known := w.subscribers[removed]
 	delete(w.subscribers, removed)
@@ -161,7 +161,7 @@ func (w *watch) removeSubscriber(removed subscriber) {
 
 // hasOwnerLocked reports whether the watch counts to the owner of one of its subscribers. The caller
 // holds mu.
-func (w *watch) hasOwnerLocked() bool {
+func (w *Watch) hasOwnerLocked() bool {
 	for _, owner := range w.subscribers {
 		if owner == w.owner {
 			return true
@@ -173,12 +173,12 @@ func (w *watch) hasOwnerLocked() bool {
 // evict is called when the pool has no room for the watch any more. The subscribers of its owner are
 // removed, and notified a last time, because they miss later changes. If there are others, the watch
 // counts to an owner of one of them from now on. Otherwise it ends.
-func (w *watch) evict() {
+func (w *Watch) evict() {
 	w.mu.Lock()
 	for s, owner := range w.subscribers {
 		if owner == w.owner {
 			delete(w.subscribers, s)
-			defer s.notify(w.upstream, w.uri)
+			defer s.notify(w.relay.Key, w.uri)
 		}
 	}
 	w.mu.Unlock()
@@ -186,7 +186,7 @@ func (w *watch) evict() {
 }
 
 // countToAnother counts the watch to any of its subscribers, and ends it if there is no room.
-func (w *watch) countToAnother() {
+func (w *Watch) countToAnother() {
 	w.mu.Lock()
 	var owner mcpserver.Owner
 	for _, owner = range w.subscribers {
@@ -195,7 +195,7 @@ func (w *watch) countToAnother() {
 	left := len(w.subscribers) > 0
 	w.mu.Unlock()
 	if left {
-		if place, err := w.upstream.watches.pool.Take(owner, w.units(), w.evict); err == nil {
+		if place, err := w.relay.watches.pool.Take(owner, w.units(), w.evict); err == nil {
 			w.setPlace(owner, place)
 			return
 		}
@@ -205,8 +205,8 @@ func (w *watch) countToAnother() {
 }
 
 // endIfUnused ends the watch unless it has another subscriber by now.
-func (w *watch) endIfUnused() {
-	ws := &w.upstream.watches
+func (w *Watch) endIfUnused() {
+	ws := &w.relay.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w.mu.Lock()
@@ -217,8 +217,8 @@ func (w *watch) endIfUnused() {
 }
 
 // end ends the watch.
-func (w *watch) end() {
-	ws := &w.upstream.watches
+func (w *Watch) end() {
+	ws := &w.relay.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w.mu.Lock()
@@ -227,17 +227,17 @@ func (w *watch) end() {
 }
 
 // endLocked ends the watch. The caller holds its mu and that of the watches.
-func (w *watch) endLocked() {
+func (w *Watch) endLocked() {
 	w.cancel()
 	w.place.Release()
-	if ws := &w.upstream.watches; ws.byID[w.watchID] == w {
+	if ws := &w.relay.watches; ws.byID[w.watchID] == w {
 		delete(ws.byID, w.watchID)
 	}
 }
 
 // run follows the resource, over a new connection when one is lost, until ctx is done or
 // the upstream refuses.
-func (w *watch) run(ctx context.Context) {
+func (w *Watch) run(ctx context.Context) {
 	for reconnected := false; ctx.Err() == nil; reconnected = true {
 		l, err := w.lease(ctx)
 		if err == nil {
@@ -245,7 +245,7 @@ func (w *watch) run(ctx context.Context) {
 			l.Release(err)
 		}
 		if isRefusedError(err) {
-			w.upstream.log.Info("resources: the upstream refuses the subscription", "uri", w.uri, "error", err)
+			w.relay.Log.Info("resources: the upstream refuses the subscription", "uri", w.uri, "error", err)
 			w.mu.Lock()
 			w.refused = err
 			w.mu.Unlock()
@@ -261,7 +261,7 @@ func (w *watch) run(ctx context.Context) {
 // lease returns a lease of the connection over which the resource is followed. Until the upstream has
 // confirmed the subscription, it counts as a call whose caller cannot be asked, so that a question of
 // the server is not asked in the call of another client.
-func (w *watch) lease(ctx context.Context) (link.Lease, error) {
+func (w *Watch) lease(ctx context.Context) (link.Lease, error) {
 	w.mu.Lock()
 	owner, of := w.owner, subscriber{}
 	for of = range w.subscribers {
@@ -272,12 +272,12 @@ func (w *watch) lease(ctx context.Context) (link.Lease, error) {
 		return link.Lease{}, mcpclient.ErrClosed
 	}
 	c := newSilentCall(ctx, of.request)
-	return w.upstream.pool.Lease(link.WithPlace(ctx, of.place), link.Use{Caller: w.caller, Owner: owner, Call: &c.Call})
+	return w.relay.Pool.Lease(link.WithPlace(ctx, of.place), link.Use{Caller: w.caller, Owner: owner, Call: &c.Call})
 }
 
 // follow notifies the subscribers of changes until the connection is lost. After a
 // reconnection it notifies them once, because the resource may have changed in between.
-func (w *watch) follow(ctx context.Context, l *link.Lease, reconnected bool) error {
+func (w *Watch) follow(ctx context.Context, l *link.Lease, reconnected bool) error {
 	first := true
 	for uri, err := range l.Client.Watch(ctx, w.uri) {
 		l.EndCall()
@@ -307,7 +307,7 @@ func isRefusedError(err error) bool {
 	return ok
 }
 
-func (w *watch) isEstablished() bool {
+func (w *Watch) isEstablished() bool {
 	select {
 	case <-w.established:
 		return true
@@ -316,18 +316,18 @@ func (w *watch) isEstablished() bool {
 	}
 }
 
-func (w *watch) notifySubscribers(uri string) {
+func (w *Watch) notifySubscribers(uri string) {
 	w.mu.Lock()
 	all := slices.Collect(maps.Keys(w.subscribers))
 	w.mu.Unlock()
 	for _, s := range all {
-		s.notify(w.upstream, uri)
+		s.notify(w.relay.Key, uri)
 	}
 }
 
-// waitEstablished waits up to establishWait for the upstream's confirmation, and returns
+// WaitEstablished waits up to establishWait for the upstream's confirmation, and returns
 // the error of a refusal.
-func (w *watch) waitEstablished(ctx context.Context) error {
+func (w *Watch) WaitEstablished(ctx context.Context) error {
 	timer := time.NewTimer(establishWait)
 	defer timer.Stop()
 	select {

@@ -1,4 +1,4 @@
-package gateway
+package relay
 
 import (
 	"bytes"
@@ -105,7 +105,7 @@ func showContents(contents mcp.Contents) (err error) {
 				return err
 			}
 			if content.Input, err = shownJSON(content.Input, isValue); err != nil {
-				return fmt.Errorf("call of the tool %q: %w", host.CutText(content.Name, maxOmittedName), err)
+				return fmt.Errorf("call of the tool %q: %w", host.CutText(content.Name, maxShownName), err)
 			}
 			contents[i] = content
 		case mcp.ToolResultContent:
@@ -118,7 +118,7 @@ func showContents(contents mcp.Contents) (err error) {
 			contents[i] = content
 		case mcp.UnknownContent:
 			if content.Raw, err = shownJSON(content.Raw, isValue); err != nil {
-				return fmt.Errorf("content of the type %q: %w", shownLine(host.CutText(content.Type, maxOmittedName)), err)
+				return fmt.Errorf("content of the type %q: %w", shownLine(host.CutText(content.Type, maxShownName)), err)
 			}
 			contents[i] = content
 		}
@@ -129,7 +129,7 @@ func showContents(contents mcp.Contents) (err error) {
 // checkToolName returns an error if the name of a tool has characters that are not shown.
 func checkToolName(name string) error {
 	if shownLine(name) != name {
-		return fmt.Errorf("tool %q: its name has characters that are not shown", shownLine(host.CutText(name, maxOmittedName)))
+		return fmt.Errorf("tool %q: its name has characters that are not shown", shownLine(host.CutText(name, maxShownName)))
 	}
 	return nil
 }

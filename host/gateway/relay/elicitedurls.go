@@ -1,4 +1,4 @@
-package gateway
+package relay
 
 import (
 	"context"
@@ -161,27 +161,27 @@ func (e *elicitedURLs) complete(session *mcpserver.Session, id string) (complete
 	return completed
 }
 
-// relayElicitationComplete returns the handler for notifications/elicitation/complete on a
+// OnNotification returns the handler for notifications/elicitation/complete on a
 // connection. It relays them to the session of the connection, so that the process of one caller
 // cannot complete what another caller was asked. On a shared connection the id alone says whose
 // elicitation is complete; other connections without a session have asked nobody.
 //
 // Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
-func (u *upstream) relayElicitationComplete(conn *link.Conn) func(context.Context, string, jsontext.Value) {
+func (rl *Relay) OnNotification(conn *link.Conn) func(context.Context, string, jsontext.Value) {
 	return func(ctx context.Context, method string, params jsontext.Value) {
 		var p mcp.ElicitationCompleteParams
-		if method != mcp.NotificationElicitationComplete || json.Unmarshal(params, &p) != nil || conn.Session == nil && !u.Settings.Share {
+		if method != mcp.NotificationElicitationComplete || json.Unmarshal(params, &p) != nil || conn.Session == nil && !rl.Settings.Share {
 			return
 		}
-		for _, completed := range u.elicitedURLs.complete(conn.Session, p.ElicitationID) {
-			u.completeURL(ctx, completed.session, completed.url)
+		for _, completed := range rl.elicited.complete(conn.Session, p.ElicitationID) {
+			rl.completeURL(ctx, completed.session, completed.url)
 		}
 	}
 }
 
 // completeURL tells the client of a session that a URL elicitation is complete.
-func (u *upstream) completeURL(ctx context.Context, session *mcpserver.Session, address string) {
+func (rl *Relay) completeURL(ctx context.Context, session *mcpserver.Session, address string) {
 	if err := session.ElicitationComplete(ctx, address); err != nil {
-		u.log.Info("elicitation: cannot notify the client that the URL elicitation is complete", "error", err)
+		rl.Log.Info("elicitation: cannot notify the client that the URL elicitation is complete", "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package relay
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 // that is connected counts as failing.
 const maxFailedCalls = 3
 
-// callHealth records whether the calls of one upstream succeed, over all its connections,
+// health records whether the calls of one upstream succeed, over all its connections,
 // and how often a session was lost. It decides nothing: calls are sent to an upstream
 // that is failing, and the first that succeeds makes it ready again.
-type callHealth struct {
+type health struct {
 	mu           sync.Mutex // guards the fields below
 	failed       int        // calls since the last one that succeeded
 	reason       string     // of the last one that failed
@@ -31,7 +31,7 @@ type callHealth struct {
 
 // recordCall records how a call ended. It reports whether the upstream has begun or
 // ceased to be failing.
-func (h *callHealth) recordCall(ctx context.Context, err error) (changed bool) {
+func (h *health) recordCall(ctx context.Context, err error) (changed bool) {
 	if ctx.Err() != nil || err != nil && !isFault(err) {
 		return false
 	}
@@ -72,7 +72,7 @@ var requestErrors = []mcp.Code{
 }
 
 // recordSessionLost records a session that was lost and opened again.
-func (h *callHealth) recordSessionLost() {
+func (h *health) recordSessionLost() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sessionsLost++
@@ -81,7 +81,7 @@ func (h *callHealth) recordSessionLost() {
 
 // fillStatus sets the fields of a status that describe calls and sessions. The fields of
 // the connection are set already.
-func (h *callHealth) fillStatus(s *host.Status) {
+func (h *health) fillStatus(s *host.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.SessionsLost, s.SessionLost = h.sessionsLost, h.sessionLost
@@ -90,15 +90,19 @@ func (h *callHealth) fillStatus(s *host.Status) {
 	}
 }
 
+// FillStatus sets the fields of a status that describe calls and sessions. The fields of
+// the connection are set already.
+func (rl *Relay) FillStatus(s *host.Status) { rl.health.fillStatus(s) }
+
 // recordCall records how a call of the upstream ended, and reports a change of its state.
-func (u *upstream) recordCall(ctx context.Context, err error) {
-	if u.health.recordCall(ctx, err) {
-		u.pool.SharedConn().ReportStatus()
+func (rl *Relay) recordCall(ctx context.Context, err error) {
+	if rl.health.recordCall(ctx, err) {
+		rl.Pool.SharedConn().ReportStatus()
 	}
 }
 
-// onEvent returns the function that receives the events of a connection's client.
-func (u *upstream) onEvent(conn *link.Conn) func(context.Context, mcpclient.Event) {
+// OnEvent returns the function that receives the events of a connection's client.
+func (rl *Relay) OnEvent(conn *link.Conn) func(context.Context, mcpclient.Event) {
 	sessionLost := false // events come one at a time
 	return func(ctx context.Context, e mcpclient.Event) {
 		switch e.Kind {
@@ -106,8 +110,8 @@ func (u *upstream) onEvent(conn *link.Conn) func(context.Context, mcpclient.Even
 			sessionLost = errors.Is(e.Err, mcpclient.ErrSessionLost)
 		case mcpclient.EventReinitialised:
 			if sessionLost {
-				u.health.recordSessionLost()
-				u.pool.SharedConn().ReportStatus()
+				rl.health.recordSessionLost()
+				rl.Pool.SharedConn().ReportStatus()
 			}
 		}
 		conn.OnEvent(ctx, e)

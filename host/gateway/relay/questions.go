@@ -1,4 +1,4 @@
-package gateway
+package relay
 
 import (
 	"encoding/json/jsontext"
@@ -13,12 +13,21 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
+// maxShownName limits a name in an error or a text, in bytes.
+const maxShownName = 200
+
+// questions decides what an upstream may ask, and how its questions are shown.
+type questions struct {
+	*host.Upstream
+	otherKeys func() []string // the keys of the other upstreams, which no question must imitate
+}
+
 // relayedQuestion returns the params of a question of the upstream as they are sent to a client:
 // with the name of the upstream in front of its text. The text cannot pass for that of
 // another server or of the host: it follows the name, its lines are quoted, and characters that are not
 // shown are made visible. The error says why the upstream must not ask.
-func (u *upstream) relayedQuestion(method string, params any) (any, error) {
-	if err := u.mayAsk(method, params); err != nil {
+func (q *questions) relayedQuestion(method string, params any) (any, error) {
+	if err := q.mayAsk(method, params); err != nil {
 		return nil, err
 	}
 	params = withoutHopFields(params)
@@ -29,9 +38,9 @@ func (u *upstream) relayedQuestion(method string, params any) (any, error) {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
 		}
 		p.RequestedSchema = form
-		p.Message = u.withName(p.Message, p.RequestedSchema)
+		p.Message = q.withName(p.Message, p.RequestedSchema)
 	case *mcp.CreateMessageParams:
-		p.SystemPrompt = u.withPromptName(p.SystemPrompt)
+		p.SystemPrompt = q.withPromptName(p.SystemPrompt)
 		for i := range p.Messages {
 			if err := showContents(p.Messages[i].Content); err != nil {
 				return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
@@ -44,32 +53,32 @@ func (u *upstream) relayedQuestion(method string, params any) (any, error) {
 		}
 	case *mcp.EmptyParams: // which has no text
 		p.Meta = make(mcp.Meta)
-		return p, p.Meta.Set(host.MetaServer, u.Key)
+		return p, p.Meta.Set(host.MetaServer, q.Key)
 	}
 	return params, nil
 }
 
 // relayedRequirement returns the error "URL elicitation required" with the name of the upstream in
 // front of its messages.
-func (u *upstream) relayedRequirement(e *mcp.Error) (*mcp.Error, error) {
+func (q *questions) relayedRequirement(e *mcp.Error) (*mcp.Error, error) {
 	var required mcp.URLElicitationRequiredData
 	if json.Unmarshal(e.Data, &required) != nil {
 		return e, nil // it has no questions that a client could read
 	}
 	for i := range required.Elicitations {
-		if _, err := u.relayedQuestion(mcp.MethodElicit, &required.Elicitations[i]); err != nil {
+		if _, err := q.relayedQuestion(mcp.MethodElicit, &required.Elicitations[i]); err != nil {
 			return nil, err
 		}
 	}
 	data, err := json.Marshal(required)
-	return &mcp.Error{Code: e.Code, Message: u.withName(e.Message, nil), Data: data}, err
+	return &mcp.Error{Code: e.Code, Message: q.withName(e.Message, nil), Data: data}, err
 }
 
 // mayAsk returns an error if the settings of the upstream do not allow a question.
-func (u *upstream) mayAsk(method string, params any) error {
-	may := u.Questions()
+func (q *questions) mayAsk(method string, params any) error {
+	may := q.Questions()
 	refused := func(what, setting string) error {
-		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the server %q must not ask for %s; %q: true in its settings allows it", method, u.Key, what, setting)
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the server %q must not ask for %s; %q: true in its settings allows it", method, q.Key, what, setting)
 	}
 	switch p := params.(type) {
 	case *mcp.ElicitParams:
@@ -77,7 +86,7 @@ func (u *upstream) mayAsk(method string, params any) error {
 			return refused("answers of the user", "elicitation")
 		}
 		if p.Mode == mcp.ElicitURL && !isWebPage(p) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "%s: url of the server %q: want https, or http on this machine, with a host in ASCII and without a user name", method, u.Key)
+			return mcp.Errorf(mcp.CodeInvalidParams, "%s: url of the server %q: want https, or http on this machine, with a host in ASCII and without a user name", method, q.Key)
 		}
 		if field := host.SecretField(p); field != "" && !may.Secrets {
 			return refused(fmt.Sprintf("a secret, as the field %q of its form does; URL elicitation is for secrets", host.CutText(host.EscapeUnprintable(field), 64)), "secrets")
@@ -105,8 +114,8 @@ func isWebPage(p *mcp.ElicitParams) bool {
 }
 
 // relayed returns those of a caller's capabilities that the upstream may use.
-func (u *upstream) relayed(have link.Capabilities) link.Capabilities {
-	may := u.Questions()
+func (q *questions) relayed(have link.Capabilities) link.Capabilities {
+	may := q.Questions()
 	if !may.Elicitation {
 		have.Form, have.URL = false, false
 	}
@@ -121,9 +130,9 @@ func (u *upstream) relayed(have link.Capabilities) link.Capabilities {
 
 // withName returns the message of a question with the name of the upstream in front, and with a
 // remark if the question imitates another server.
-func (u *upstream) withName(message string, schema jsontext.Value) string {
-	front := fmt.Sprintf("The server %q asks", u.Key)
-	if other := u.imitated(message, schema); other != "" {
+func (q *questions) withName(message string, schema jsontext.Value) string {
+	front := fmt.Sprintf("The server %q asks", q.Key)
+	if other := q.imitated(message, schema); other != "" {
 		front += fmt.Sprintf(" (it is not the server %q, which its text imitates)", other)
 	}
 	message = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(message))
@@ -134,8 +143,8 @@ func (u *upstream) withName(message string, schema jsontext.Value) string {
 }
 
 // withPromptName returns a system prompt that says first who has written it.
-func (u *upstream) withPromptName(prompt string) string {
-	front := fmt.Sprintf("This request is from the MCP server %q", u.Key)
+func (q *questions) withPromptName(prompt string) string {
+	front := fmt.Sprintf("This request is from the MCP server %q", q.Key)
 	if prompt == "" {
 		return front + "."
 	}
@@ -144,8 +153,8 @@ func (u *upstream) withPromptName(prompt string) string {
 
 // imitated returns the key of another upstream that a question imitates in its message or in
 // the texts of its form, or "".
-func (u *upstream) imitated(message string, schema jsontext.Value) string {
-	others := u.otherKeys(u.gateway.list())
+func (q *questions) imitated(message string, schema jsontext.Value) string {
+	others := q.otherKeys()
 	if key := host.ImitatedTitle(message, others); key != "" {
 		return key
 	}
@@ -157,14 +166,4 @@ func (u *upstream) imitated(message string, schema jsontext.Value) string {
 		return text
 	})
 	return found
-}
-
-// otherKeys returns the keys of all upstreams but this one.
-func (u *upstream) otherKeys(all []*upstream) (keys []string) {
-	for _, other := range all {
-		if other.Key != u.Key {
-			keys = append(keys, other.Key)
-		}
-	}
-	return keys
 }

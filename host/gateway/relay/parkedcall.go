@@ -1,4 +1,4 @@
-package gateway
+package relay
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -223,13 +222,12 @@ func (p *parkedCall) cancelAndWait(why error) {
 	<-p.done
 }
 
-// abandon cancels a call that mcpserver no longer keeps. It records the call as cancelled
-// if no request took its result.
-func (p *parkedCall) abandon(u *upstream, d host.Decision) {
+// abandon cancels a call that mcpserver no longer keeps. It notifies the policy if no request took its
+// result.
+func (p *parkedCall) abandon(policy Policy) {
 	p.cancelAndWait(errAbandoned)
 	if !p.delivered {
-		d.Outcome = host.OutcomeCancelled
-		u.gateway.record(d, errAbandoned)
+		policy.Abandoned(errAbandoned)
 	}
 }
 

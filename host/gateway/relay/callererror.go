@@ -1,0 +1,161 @@
+package relay
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// callerError is an error whose text callers see. Details about the upstream (its command line
+// or URL, paths, standard error, what it has sent) are only in err, which is for the log and the
+// audit log of the host.
+type callerError struct {
+	text string
+	err  error
+}
+
+func (e *callerError) Error() string { return e.text }
+
+func (e *callerError) Unwrap() error { return e.err }
+
+// callerErrorOf returns the error of a call for its caller: that a person has to approve the
+// upstream, or that it is unavailable with an incident id, under which the log of the host has the
+// reason.
+func (rl *Relay) callerErrorOf(err error) error {
+	whole := fmt.Errorf("upstream %q: %w", rl.Key, err)
+	if e, ok := errors.AsType[*link.PublicError](err); ok {
+		return &callerError{fmt.Sprintf("upstream %q: %s", rl.Key, e), whole}
+	}
+	if errors.Is(err, context.Canceled) {
+		return &callerError{fmt.Sprintf("upstream %q: the call was cancelled", rl.Key), whole}
+	}
+	if e, ok := errors.AsType[*link.NotReadyError](err); ok && e.State == host.NeedsApproval {
+		return &callerError{rl.ApprovalHint(), whole}
+	}
+	incident := NewIncident()
+	event := "a call failed"
+	if _, broken := errors.AsType[*mcpclient.ProtocolError](err); broken { // the operator of the server has to know
+		event = "the server violates the protocol"
+	}
+	rl.Log.Warn(event, "incident", incident, "error", RecordedText(err))
+	return &callerError{fmt.Sprintf("upstream %q: %s (incident %s)", rl.Key, publicReason(err), incident), whole}
+}
+
+// publicReason returns what callers see of the reason of an error.
+func publicReason(err error) string {
+	if e, ok := errors.AsType[*link.NotReadyError](err); ok {
+		return fmt.Sprintf("%s: unavailable", e.State)
+	}
+	if errors.Is(err, mcpauth.ErrSignInRequired) {
+		return "needs a sign-in: unavailable"
+	}
+	if e, ok := errors.AsType[*mcpclient.ExitError](err); ok {
+		return fmt.Sprintf("%s: unavailable", e.Reason)
+	}
+	if e, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
+		return fmt.Sprintf("%v: unavailable", e)
+	}
+	if _, ok := errors.AsType[*mcpclient.ProtocolError](err); ok {
+		return "invalid response"
+	}
+	if _, ok := errors.AsType[*mcpclient.MayHaveRunError](err); ok {
+		return "connection lost: unavailable; the call may have run"
+	}
+	if _, ok := errors.AsType[*mcpclient.LostError](err); ok {
+		return "connection lost: unavailable"
+	}
+	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
+		return "it does not accept the requests of the host"
+	}
+	return "unavailable"
+}
+
+// NewIncident returns an id under which the log of the host has the reason of an error, in 8 characters.
+func NewIncident() string { return rand.Text()[:8] }
+
+// RecordedText returns the text of an error for the log and the audit log. What a process has
+// printed is left out, because it may contain secrets that the process was given; the
+// state of the upstream has it.
+func RecordedText(err error) string { return link.RecordedText(withDetails(err)) }
+
+// withDetails returns the whole error of a call for the host's own records.
+func withDetails(err error) error {
+	if e, ok := errors.AsType[*callerError](err); ok {
+		return e.err
+	}
+	return err
+}
+
+// CallerError turns an error of an upstream into an error of the gateway. Errors about
+// the request are passed on. Errors about the message that carried it concern only the
+// host and the upstream.
+func (rl *Relay) CallerError(r *mcpserver.Request, err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*mcp.Error](err)
+	if ok && e.Remote {
+		switch e.Code {
+		case mcp.CodeInvalidParams, mcp.CodeMethodNotFound, mcp.CodeResourceNotFound, mcp.CodeInternal, mcp.CodeRejected, mcp.CodeOther:
+			bounded := boundedError(e)
+			bounded.Number = e.Number
+			return bounded
+		case mcp.CodeURLElicitationRequired:
+			if err := rl.elicited.addRequired(r.Session(), r.Owner(), e.Data); err != nil {
+				return rl.callerErrorOf(err)
+			}
+			named, err := rl.questions.relayedRequirement(e)
+			if err != nil {
+				return err
+			}
+			return boundedError(named)
+		case mcp.CodeMissingCapability:
+			if callerLacks(r, e.Data) {
+				return boundedError(e)
+			}
+		}
+	}
+	return rl.callerErrorOf(err)
+}
+
+// maxErrorText limits the text of an upstream's error, and maxErrorData its data, in bytes.
+const (
+	maxErrorText = 64 << 10
+	maxErrorData = 256 << 10
+)
+
+// boundedError returns the error of an upstream for a caller, within the limits.
+func boundedError(e *mcp.Error) *mcp.Error {
+	bounded := &mcp.Error{Code: e.Code, Message: host.CutText(e.Message, maxErrorText), Data: e.Data}
+	if len(e.Data) > maxErrorData {
+		bounded.Data = nil
+	}
+	return bounded
+}
+
+// callerLacks reports whether the caller has not declared a capability that the upstream
+// requires. Capabilities that the host does not relay count as not declared by the host,
+// not by the caller.
+func callerLacks(r *mcpserver.Request, data jsontext.Value) bool {
+	var missing mcp.MissingCapabilityData
+	if json.Unmarshal(data, &missing) != nil {
+		return false
+	}
+	need := missing.RequiredCapabilities
+	for id := range need.Extensions {
+		if _, declared := r.Capabilities().Extensions[id]; !declared {
+			return true
+		}
+	}
+	return link.CapabilitiesOf(r).Lacks(link.CapabilitiesFrom(need))
+}

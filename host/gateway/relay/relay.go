@@ -1,0 +1,247 @@
+// Package relay sends the requests of callers to one upstream, and what belongs to them back: progress,
+// log messages, questions in all pairs of eras, changes of resources, and errors without the details of
+// the upstream. Which features exist, and who may use them, is decided by those who call it.
+//
+//	caller      upstream    a question
+//	session     session     is a request to the caller
+//	session     stateless   ends the request at the upstream; mcpserver asks and runs the handler again
+//	stateless   session     ends the caller's round; the request at the upstream is parked until the next
+//	stateless   stateless   ends both; the host's state contains the state of the upstream
+package relay
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// stateOnlyPause delays a call of the session era when its upstream returns state without
+// questions, which means "call again later".
+const stateOnlyPause = 500 * time.Millisecond
+
+// rootsGrace is how long the first call over a connection waits for the question for roots before it
+// ends: servers send it as soon as they are connected.
+const rootsGrace = 30 * time.Millisecond
+
+// Relay relays requests to one upstream. It is safe for concurrent use.
+type Relay struct {
+	Params
+	questions questions
+	elicited  elicitedURLs
+	health    health
+	watches   watches
+}
+
+// Params are the parameters of a Relay.
+type Params struct {
+	*host.Upstream
+	Pool *link.Pool
+	// OtherKeys returns the keys of the other upstreams, which no question must imitate.
+	OtherKeys func() []string
+	// ApprovalHint returns what callers see while the upstream waits for the approval of a person.
+	ApprovalHint func() string
+	Log          *slog.Logger
+}
+
+// New returns a relay to an upstream.
+func New(p Params) *Relay {
+	return &Relay{
+		Params:    p,
+		questions: questions{p.Upstream, p.OtherKeys},
+		elicited:  newElicitedURLs(),
+		watches:   watches{pool: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: MaxWatches})},
+	}
+}
+
+// MayAsk reports whether the upstream may ask a caller with certain capabilities anything.
+func (rl *Relay) MayAsk(c link.Capabilities) bool {
+	return rl.questions.relayed(c) != link.Capabilities{}
+}
+
+// SendFunc sends one request to an upstream, for instance a call of a tool.
+type SendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) (mcp.Result, error)
+
+// Request is one round of a request to relay.
+type Request struct {
+	State   State                     // after the earlier rounds
+	Answers map[string]jsontext.Value // of the caller
+	// On is the connection to use; nil stands for any one that serves the caller.
+	On     *link.Conn
+	Send   SendFunc
+	Policy Policy
+}
+
+// Policy is what a relay asks about a request.
+type Policy interface {
+	// Begin is called at the beginning of each round. resumed says that the upstream has got the request
+	// already. An error is that of the request, which is not sent.
+	Begin(resumed bool) error
+	// NextRound returns what the policy keeps of the request until its next round.
+	NextRound() jsontext.Value
+	// Abandoned is called when a request has ended because its caller sends no further round.
+	Abandoned(error)
+}
+
+// Send sends a request for the caller of ctx over the connection that serves the caller, and relays the
+// questions of the upstream. When ctx ends, the request is cancelled at the upstream.
+func (rl *Relay) Send(ctx context.Context, q *Request) (mcp.Result, error) {
+	if q.State.Upstream != "" && q.State.Upstream != rl.Key {
+		return nil, mcpserver.ErrParkLost // the URI leads to another upstream by now
+	}
+	if err := q.Policy.Begin(q.State.Parked != ""); err != nil {
+		return nil, err
+	}
+	r := mcpserver.From(ctx)
+	if q.State.Parked != "" || r.Revision() == mcp.V20260728 && rl.Pool.CanAskCaller(link.CallerOf(r)) {
+		return rl.sendInRounds(ctx, r, q)
+	}
+	return rl.sendCall(newDirectCall(ctx, r), q)
+}
+
+// sendInRounds sends a request whose caller can be asked only between rounds.
+func (rl *Relay) sendInRounds(ctx context.Context, r *mcpserver.Request, q *Request) (mcp.Result, error) {
+	var parked *parkedCall
+	park := func(key string, open func() (*parkedCall, error)) (err error) {
+		parked, err = mcpserver.Park(ctx, key, func(context.Context) (*parkedCall, error) { return open() }, func(parked *parkedCall) { parked.abandon(q.Policy) })
+		return err
+	}
+	key := q.State.Parked
+	if key == "" {
+		parked = startParkedCall(ctx, r, func(c *call) (mcp.Result, error) { return rl.sendCall(c, q) })
+	} else if err := park(key, func() (*parkedCall, error) { return nil, mcpserver.ErrParkLost }); err != nil {
+		return nil, err
+	}
+	parked.deliverAnswers(upstreamAnswers(q.Answers))
+	input := parked.wait(ctx)
+	if input == nil {
+		return parked.result, parked.err
+	}
+	if key == "" {
+		key = fmt.Sprintf("call-%d", r.Round())
+		started := parked
+		if err := park(key, func() (*parkedCall, error) { return started, nil }); err != nil {
+			started.cancelAndWait(err)
+			return nil, err
+		}
+	}
+	return State{Upstream: rl.Key, Parked: key, Policy: q.Policy.NextRound()}.wrap(input)
+}
+
+// sendCall sends a request over the connection that serves its caller, or over the given one.
+func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
+	c.progressBefore, c.progress = q.State.Progress, q.State.Progress
+	l, err := rl.lease(c, q.On)
+	if err != nil {
+		rl.recordCall(c.Context, err)
+		return nil, rl.CallerError(c.Request, err)
+	}
+	opts := c.options(l)
+	if q.State.UpstreamState != nil || rl.Pool.CanAskCaller(link.CallerOf(c.Request)) {
+		opts = append(opts, mcpclient.ManualInput())
+		if l.Stateless() && (q.State.UpstreamState != nil || len(upstreamAnswers(q.Answers)) > 0) {
+			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: upstreamAnswers(q.Answers), RequestState: q.State.UpstreamState}))
+		}
+	}
+	result, err := q.Send(c.Context, l.Client, opts...)
+	if err == nil {
+		if l.IsFirstCall() && link.CapabilitiesOf(c.Request).Roots && !l.Stateless() {
+			time.Sleep(rootsGrace)
+		}
+		c.WaitAndClose()
+	}
+	err = l.EndError(err)
+	rl.recordCall(c.Context, err)
+	l.Release(err)
+	if required, ok := errors.AsType[*mcpclient.InputRequiredError](err); ok {
+		return rl.questionsResult(c, q, required.Result)
+	}
+	rl.completeURLs(c.Request, q.State.URLs)
+	return result, rl.CallerError(c.Request, err)
+}
+
+// lease returns a lease of the connection that serves the caller of a call, or of the given one.
+func (rl *Relay) lease(c *call, on *link.Conn) (link.Lease, error) {
+	return rl.Pool.Lease(c.Context, link.Use{Caller: link.CallerOf(c.Request), Owner: c.Request.Owner(), Call: &c.Call, On: on})
+}
+
+// Forward sends one request in which the caller of ctx cannot be asked, over the given
+// connection; nil stands for one that serves the caller. Like a call, it may have to be the only one on
+// its connection, so that a question of the server is not asked in the call of another client. When
+// ctx ends, the request is cancelled at the upstream.
+func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp.Result, error) {
+	c := newSilentCall(ctx, mcpserver.From(ctx))
+	l, err := rl.lease(c, on)
+	if err != nil {
+		rl.recordCall(ctx, err)
+		return nil, rl.CallerError(c.Request, err)
+	}
+	opts := c.options(l)
+	if c.Request.Session() == nil {
+		opts = append(opts, mcpclient.ManualInput()) // otherwise any call on the connection would be asked
+	}
+	result, err := send(ctx, l.Client, opts...)
+	err = l.EndError(err)
+	rl.recordCall(ctx, err)
+	l.Release(err)
+	if _, asks := errors.AsType[*mcpclient.InputRequiredError](err); asks {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: upstream %q requires input, and the client cannot be asked in this request", c.Request.Method(), rl.Key)
+	}
+	return result, rl.CallerError(c.Request, err)
+}
+
+// questionsResult returns the questions of an upstream of the stateless era as a result
+// of the host.
+func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResult) (mcp.Result, error) {
+	s := State{Upstream: rl.Key, UpstreamState: in.RequestState, Progress: c.progress, Policy: q.Policy.NextRound()}
+	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
+	for key, question := range in.InputRequests {
+		params, err := question.DecodeParams()
+		if err == nil {
+			params, err = rl.questions.relayedQuestion(question.Method, params)
+		}
+		if refused, ok := errors.AsType[*mcp.Error](err); ok && !refused.Remote {
+			return nil, refused
+		}
+		if err == nil {
+			question, err = inputRequest(question.Method, params)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("upstream %q: invalid response: input %.64q: %w", rl.Key, key, err)
+		}
+		if p, ok := params.(*mcp.ElicitParams); ok && p.Mode == mcp.ElicitURL {
+			s.URLs = append(s.URLs, p.URL)
+		}
+		ours.InputRequests[key] = question
+	}
+	rl.completeURLs(c.Request, slices.DeleteFunc(q.State.URLs, func(v string) bool { return slices.Contains(s.URLs, v) }))
+	if len(ours.InputRequests) == 0 && c.Request.Revision() != mcp.V20260728 {
+		select {
+		case <-time.After(stateOnlyPause):
+		case <-c.Context.Done():
+			return nil, context.Cause(c.Context)
+		}
+	}
+	return s.wrap(ours)
+}
+
+// completeURLs tells a caller of the session era that URL elicitations are complete,
+// because the upstream has continued.
+func (rl *Relay) completeURLs(r *mcpserver.Request, addresses []string) {
+	session := r.Session()
+	for _, address := range addresses {
+		if session == nil {
+			return
+		}
+		rl.completeURL(session.Context(), session, address)
+	}
+}

@@ -1,0 +1,44 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// ForwardLogTo returns a function that sends the log messages of a session's own connection
+// to the session, if they belong to no call or do not say to which. It returns nil without a
+// session: in the stateless era every log message belongs to a call.
+func (rl *Relay) ForwardLogTo(session *mcpserver.Session) func(context.Context, *mcp.LoggingMessageParams) {
+	if session == nil {
+		return nil
+	}
+	return func(ctx context.Context, m *mcp.LoggingMessageParams) {
+		if err := session.ForwardLog(ctx, m); err != nil {
+			rl.Log.Info("logging: cannot send a message of the upstream", "error", err)
+		}
+	}
+}
+
+// SetSessionLevel has the connection of a caller set the level, if there is one. A connection
+// that is made later sets it with its first call.
+func (rl *Relay) SetSessionLevel(c link.Caller, level mcp.LoggingLevel) {
+	if conn := rl.Pool.First(c); conn != nil {
+		conn.SetSessionLevel(level)
+	}
+}
+
+// RootsChanged notifies the upstream that the roots of a caller have changed, if it has a connection.
+func (rl *Relay) RootsChanged(ctx context.Context, c link.Caller) {
+	conn := rl.Pool.First(c)
+	if conn == nil {
+		return
+	}
+	if client := conn.Client(); client != nil {
+		if err := client.RootsChanged(ctx); err != nil {
+			rl.Log.Info("roots: cannot notify the upstream of the change", "error", err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package relay
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// State is the state of a request between two rounds. It is sealed like the state of
+// every handler.
+type State struct {
+	// Upstream is the key of the upstream, which alone gets its state and the answers.
+	Upstream string `json:"upstream"`
+	// UpstreamState is the state of an upstream of the stateless era.
+	UpstreamState *string `json:"upstreamState,omitzero"`
+	// Parked is the key of the parked call at an upstream of the session era.
+	Parked string `json:"parked,omitzero"`
+	// Progress is the progress that the caller knows.
+	Progress float64 `json:"progress,omitzero"`
+	// Policy is what the Policy keeps of the request.
+	Policy jsontext.Value `json:"policy,omitzero"`
+	// URLs are those of the URL elicitations of the last round.
+	URLs []string `json:"urls,omitzero"`
+}
+
+// DecodeState returns the state of a request, which is empty in its first round.
+func DecodeState(text *string) (s State, err error) {
+	if text == nil {
+		return s, nil
+	}
+	if err := json.Unmarshal([]byte(*text), &s); err != nil {
+		return s, fmt.Errorf("state: %w", err)
+	}
+	return s, nil
+}
+
+// wrap returns a result with the questions under prefixed keys, and with the state.
+func (s State) wrap(in *mcp.InputRequiredResult) (mcp.Result, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &mcp.InputRequiredResult{RequestState: new(string(text))}
+	for key, q := range in.InputRequests {
+		if out.InputRequests == nil {
+			out.InputRequests = make(map[string]mcp.InputRequest, len(in.InputRequests))
+		}
+		out.InputRequests[upstreamPrefix+key] = q
+	}
+	return out, nil
+}
+
+// upstreamPrefix distinguishes the keys of an upstream's questions from the host's own.
+const upstreamPrefix = "upstream."
+
+// upstreamAnswers returns the answers to the upstream's questions under the upstream's
+// keys.
+func upstreamAnswers(given map[string]jsontext.Value) map[string]jsontext.Value {
+	answers := make(map[string]jsontext.Value, len(given))
+	for key, raw := range given {
+		if key, ok := strings.CutPrefix(key, upstreamPrefix); ok {
+			answers[key] = raw
+		}
+	}
+	return answers
+}
