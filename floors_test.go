@@ -115,8 +115,9 @@ var floors = []placement{
 	{floor: 6, path: "host/engine", only: []string{"mcp", "mcp/mcpserver", "mcp/store", "mcp/store/..."}},
 	// The gateway, divided by what code may touch.
 	{floor: 6, path: "host/gateway/link", only: append([]string{"host"}, sdk...)},
+	{floor: 6, path: "host/gateway/catalog", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/link"}},
 	{floor: 6, path: "host/gateway/relay", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/link"}},
-	{floor: 6, path: "host/gateway", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/link", "host/gateway/relay"}},
+	{floor: 6, path: "host/gateway", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/catalog", "host/gateway/link", "host/gateway/relay"}},
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
 	// Programs.
@@ -294,6 +295,7 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 		{"host/gateway", module + "/host/store", true},
 		{"host/gateway", module + "/host/gateway/link", false},
 		{"host/gateway/link", module + "/host/gateway", true},
+		{"host/gateway/relay", module + "/host/gateway/catalog", true},
 		{"host/gateway", module + "/host/cli", true},
 		{"host/cli", module + "/host/gateway", false},
 		{"cmd/fondaco", module + "/host/cli", false},

@@ -16,7 +16,7 @@ const maxNamedWaiting = 20
 // approves it.
 func (u *upstream) awaitsApproval() bool {
 	state, _ := u.pool.SharedConn().State()
-	return state == host.NeedsApproval || len(u.lastCatalog().admitted.Waiting) > 0
+	return state == host.NeedsApproval || u.source.Catalog().HasWaiting()
 }
 
 // approvalNotice says that a person has to approve upstreams before clients see all of what they
@@ -64,7 +64,7 @@ func approvalHint(servers, name string) string {
 // not see: what has to be done if its upstream waits for approval, else err. It is the same whether
 // the upstream has such a feature or not.
 func (u *upstream) explainUnknown(r *mcpserver.Request, wire string, err error) error {
-	if !u.awaitsApproval() || u.offers(r, wire) {
+	if !u.awaitsApproval() || u.source.Offers(r, wire) {
 		return err
 	}
 	return &mcp.Error{Code: mcp.CodeOf(err), Message: u.approvalHint()}

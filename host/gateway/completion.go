@@ -9,22 +9,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// toolOptions make the server pass on a tool as it came.
-func (u *upstream) toolOptions() []mcpserver.ToolOption {
-	if u.Settings.Validate {
-		return nil
-	}
-	return []mcpserver.ToolOption{mcpserver.Proxied()}
-}
-
-// resourceOptions are toolOptions for a resource.
-func (u *upstream) resourceOptions() []mcpserver.ResourceOption {
-	if u.Settings.Validate {
-		return nil
-	}
-	return []mcpserver.ResourceOption{mcpserver.Proxied()}
-}
-
 // promptOptions make the server pass on a prompt as it came, and leave the check and the completion of
 // its arguments to the upstream.
 func (u *upstream) promptOptions(name string, on *link.Conn) []mcpserver.PromptOption {
@@ -32,7 +16,7 @@ func (u *upstream) promptOptions(name string, on *link.Conn) []mcpserver.PromptO
 	if !u.Settings.Validate {
 		opts = append(opts, mcpserver.Proxied())
 	}
-	if u.lastCatalog().hasCompletions {
+	if u.source.Catalog().HasCompletions() {
 		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.PromptRef(name), on)))
 	}
 	return opts
@@ -40,8 +24,11 @@ func (u *upstream) promptOptions(name string, on *link.Conn) []mcpserver.PromptO
 
 // templateOptions are promptOptions for a template and its variables.
 func (u *upstream) templateOptions(uriTemplate string, on *link.Conn) []mcpserver.ResourceOption {
-	opts := append(u.resourceOptions(), mcpserver.UncheckedVariables())
-	if u.lastCatalog().hasCompletions {
+	opts := []mcpserver.ResourceOption{mcpserver.UncheckedVariables()}
+	if !u.Settings.Validate {
+		opts = append(opts, mcpserver.Proxied())
+	}
+	if u.source.Catalog().HasCompletions() {
 		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate), on)))
 	}
 	return opts

@@ -5,11 +5,11 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/catalog"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
@@ -38,7 +38,7 @@ const (
 // with a grant that covers it. The consent is noted in the decision, and in the policy for
 // later rounds of the call. The client of the call is asked only where the user of the host
 // allows it.
-func (u *upstream) confirm(ctx context.Context, policy *requestPolicy, s *relay.State, entry catalogEntry[mcp.Tool], p *mcp.CallToolParams) error {
+func (u *upstream) confirm(ctx context.Context, policy *requestPolicy, s *relay.State, entry catalog.Entry[mcp.Tool], p *mcp.CallToolParams) error {
 	if policy.Consent != nil {
 		if !u.gateway.consentedRounds.use(policy.Consent.Round) {
 			return &host.NoConsentError{Reason: "this round of the call was sent before, or is too old; call again"}
@@ -59,7 +59,7 @@ func (u *upstream) confirm(ctx context.Context, policy *requestPolicy, s *relay.
 }
 
 // askForConsent returns the consent to a new call.
-func (u *upstream) askForConsent(ctx context.Context, s *relay.State, entry catalogEntry[mcp.Tool], p *mcp.CallToolParams) (*host.Consent, error) {
+func (u *upstream) askForConsent(ctx context.Context, s *relay.State, entry catalog.Entry[mcp.Tool], p *mcp.CallToolParams) (*host.Consent, error) {
 	request, err := u.consentRequest(mcpserver.From(ctx), entry, p.Arguments)
 	if err != nil {
 		return nil, err
@@ -91,22 +91,22 @@ func (u *upstream) askForConsent(ctx context.Context, s *relay.State, entry cata
 		return nil, &host.NoConsentError{Reason: "too many calls wait for a person; call again later"}
 	}
 	incident := relay.NewIncident()
-	u.log.Error("a call was refused, because nobody could be asked for consent", "incident", incident, "name", entry.upstreamName, "error", err)
+	u.log.Error("a call was refused, because nobody could be asked for consent", "incident", incident, "name", entry.UpstreamName, "error", err)
 	return nil, &host.NoConsentError{Reason: fmt.Sprintf("the host cannot read or write its questions (incident %s)", incident)}
 }
 
 // consentRequest describes a call for those who decide about it.
-func (u *upstream) consentRequest(r *mcpserver.Request, entry catalogEntry[mcp.Tool], arguments jsontext.Value) (*host.ConsentRequest, error) {
-	tool := entry.definition
-	tool.Name = entry.upstreamName
-	fingerprint, err := entry.listed.Fingerprint()
+func (u *upstream) consentRequest(r *mcpserver.Request, entry catalog.Entry[mcp.Tool], arguments jsontext.Value) (*host.ConsentRequest, error) {
+	tool := entry.Definition
+	tool.Name = entry.UpstreamName
+	fingerprint, err := entry.Listed.Fingerprint()
 	if err != nil {
-		return nil, fmt.Errorf("tool %q: %w", entry.upstreamName, err)
+		return nil, fmt.Errorf("tool %q: %w", entry.UpstreamName, err)
 	}
 	who := u.gateway.decision(r, time.Time{}, host.ActionConsent)
 	request := &host.ConsentRequest{
 		Principal: r.Principal(), Client: who.Client, Session: who.Session, Upstream: &u.Upstream,
-		Tool: tool, Fingerprint: fingerprint, Arguments: arguments, ReadOnlyTools: u.readOnlyTools,
+		Tool: tool, Fingerprint: fingerprint, Arguments: arguments, ReadOnlyTools: u.source.ReadOnlyTools,
 	}
 	if identity := r.Identity(); identity != nil {
 		request.Expires = identity.Expires
@@ -114,40 +114,9 @@ func (u *upstream) consentRequest(r *mcpserver.Request, entry catalogEntry[mcp.T
 	return request, nil
 }
 
-// readOnlyTools returns the fingerprints of the tools that claim to be read-only and that
-// everybody can call.
-func (u *upstream) readOnlyTools() map[string]mcp.Fingerprint {
-	all := make(map[string]mcp.Fingerprint)
-	for _, t := range u.visibleCatalog().admitted.Tools {
-		if !t.Annotations.ReadOnly() || u.Settings.Rules.Verdict(&t) == host.Deny {
-			continue
-		}
-		if fingerprint, err := t.Fingerprint(); err == nil {
-			all[t.Name] = fingerprint
-		}
-	}
-	return all
-}
-
 // stillOffers reports whether a caller can call a tool now, as it is defined in entry.
-func (u *upstream) stillOffers(c link.Caller, entry catalogEntry[mcp.Tool]) bool {
-	if u.gateway.byKey(u.Key) != u { // the configuration has changed
-		return false
-	}
-	asked, err := entry.listed.Fingerprint()
-	same := func(t mcp.Tool) bool {
-		if t.Name != entry.upstreamName {
-			return false
-		}
-		now, nowErr := t.Fingerprint()
-		return err == nil && nowErr == nil && now == asked
-	}
-	for _, cat := range append(u.callerCatalogs(c), u.visibleCatalog()) {
-		if slices.ContainsFunc(cat.admitted.Tools, same) {
-			return true
-		}
-	}
-	return false
+func (u *upstream) stillOffers(c link.Caller, entry catalog.Entry[mcp.Tool]) bool {
+	return u.gateway.byKey(u.Key) == u && u.source.StillOffers(c, entry) // otherwise the configuration has changed
 }
 
 // askClient asks the client of a call for the consent of its user. If it cannot ask, the

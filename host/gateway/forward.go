@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/catalog"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
@@ -23,21 +24,21 @@ import (
 // such headers.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
-func headerDefinition(entry catalogEntry[mcp.Tool]) *mcp.Tool {
-	if !bytes.Contains(entry.definition.InputSchema, []byte("x-mcp-header")) {
+func headerDefinition(entry catalog.Entry[mcp.Tool]) *mcp.Tool {
+	if !bytes.Contains(entry.Definition.InputSchema, []byte("x-mcp-header")) {
 		return nil
 	}
-	definition := entry.definition
-	definition.Name = entry.upstreamName
+	definition := entry.Definition
+	definition.Name = entry.UpstreamName
 	return &definition
 }
 
 // callTool returns the handler of a tool. Its calls use the given connection; nil stands for
 // the one that serves the caller.
-func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *link.Conn) mcpserver.ToolHandler {
+func (u *upstream) callTool(entry catalog.Entry[mcp.Tool], on *link.Conn) mcpserver.ToolHandler {
 	definition := headerDefinition(entry)
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
-		return u.withRecord(ctx, host.ActionCall, entry.upstreamName, func(d *host.Decision) (mcp.Result, error) {
+		return u.withRecord(ctx, host.ActionCall, entry.UpstreamName, func(d *host.Decision) (mcp.Result, error) {
 			u.setArguments(d, p.Arguments)
 			s, err := relay.DecodeState(p.RequestState)
 			if err != nil {
@@ -47,7 +48,7 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *link.Conn) mcpserv
 			if err != nil {
 				return nil, err
 			}
-			if entry.verdict == host.Confirm {
+			if entry.Verdict == host.Confirm {
 				if err := u.confirm(ctx, policy, &s, entry, p); err != nil {
 					return refusalResult(err)
 				}
@@ -57,12 +58,12 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *link.Conn) mcpserv
 				if definition != nil {
 					opts = append(opts, mcpclient.WithTool(definition))
 				}
-				return c.CallTool(ctx, entry.upstreamName, p.Arguments, opts...)
+				return c.CallTool(ctx, entry.UpstreamName, p.Arguments, opts...)
 			}
 			result, err := u.relay.Send(ctx, &relay.Request{State: s, Answers: p.InputResponses, On: on, Send: send, Policy: policy})
 			if called, ok := result.(*mcp.CallToolResult); ok && err == nil {
 				delete(called.Meta, host.MetaRefused) // only the host may set it
-				u.resultURIs(ctx).claimLinks(called.Content)
+				u.source.ResultURIs(ctx).ClaimLinks(called.Content)
 			}
 			if errors.Is(err, mcpauth.ErrSignInRequired) {
 				return refusalResult(fmt.Errorf("%w; \"fondaco auth login %s\" signs in", err, u.Key))
@@ -81,20 +82,19 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *link.Conn) mcpserv
 // that the upstream knows, which is the host.
 func (g *Gateway) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
 	r := mcpserver.From(ctx)
-	owner, ok := g.resourceOwner(ctx, link.CallerOf(r), p.URI)
-	if !ok {
+	u, owner := g.resourceOwner(ctx, r, p.URI)
+	if u == nil {
 		return nil, mcpserver.ErrNotFound
 	}
-	u := owner.upstream
-	return u.withRecord(ctx, host.ActionRead, owner.uri, func(d *host.Decision) (mcp.Result, error) {
-		result, err := u.send(ctx, d, p.InputResponseParams, owner.on, func(ctx context.Context, client *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
-			return client.ReadResource(ctx, owner.uri, opts...)
+	return u.withRecord(ctx, host.ActionRead, owner.URI, func(d *host.Decision) (mcp.Result, error) {
+		result, err := u.send(ctx, d, p.InputResponseParams, owner.On, func(ctx context.Context, client *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+			return client.ReadResource(ctx, owner.URI, opts...)
 		})
-		if isNotFound(err, owner.uri) {
+		if isNotFound(err, owner.URI) {
 			return nil, mcpserver.ErrNotFound
 		}
 		if read, ok := result.(*mcp.ReadResourceResult); ok && err == nil {
-			return u.finishRead(ctx, owner.uri, p.URI, read)
+			return u.finishRead(ctx, owner.URI, p.URI, read)
 		}
 		return result, err
 	})
@@ -107,12 +107,12 @@ func (u *upstream) finishRead(ctx context.Context, uri, asked string, read *mcp.
 	out := *read
 	out.CacheScope = mcp.CachePrivate
 	out.Contents = slices.Clone(read.Contents)
-	uris := u.resultURIs(ctx)
+	uris := u.source.ResultURIs(ctx)
 	for i := range out.Contents {
 		if contents := &out.Contents[i]; contents.URI == uri {
 			contents.URI = asked
 		} else {
-			contents.URI = uris.claim(contents.URI)
+			contents.URI = uris.Claim(contents.URI)
 		}
 	}
 	out.Meta = maps.Clone(read.Meta)
@@ -130,10 +130,10 @@ func (u *upstream) getPrompt(name string, on *link.Conn) mcpserver.PromptHandler
 				return c.GetPrompt(ctx, name, p.Arguments, opts...)
 			})
 			if prompt, ok := result.(*mcp.GetPromptResult); ok && err == nil {
-				uris := u.resultURIs(ctx)
+				uris := u.source.ResultURIs(ctx)
 				for i := range prompt.Messages {
 					message := mcp.Contents{prompt.Messages[i].Content}
-					uris.claimLinks(message)
+					uris.ClaimLinks(message)
 					prompt.Messages[i].Content = message[0]
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/catalog"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -29,11 +30,8 @@ const maxRounds = 8 + 8
 type Gateway struct {
 	options               *Options
 	server                *mcpserver.Server
-	merger                merger
+	catalog               *catalog.Set
 	resourceSubscriptions subscriptions
-	namedResources        namedResources
-	claimOrder            claimOrder
-	unlisted              sync.Map             // *mcpserver.FeatureSet by *mcpserver.Request, see addUnlistedResources
 	processPlaces         *mcpserver.OwnerPool // of the processes that run for callers
 	consentedRounds       consentedRounds
 
@@ -51,16 +49,16 @@ type Gateway struct {
 // and host.QualifiedURI to the other.
 func New(upstreams []host.Upstream, o *Options) *Gateway {
 	g := &Gateway{
-		options: o, merger: merger{registered: newMergedCatalog()},
-		namedResources: newNamedResources(),
-		processPlaces:  mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: link.MaxCallerProcesses, KeepBusy: true}),
+		options:       o,
+		catalog:       catalog.NewSet(),
+		processPlaces: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: link.MaxCallerProcesses, KeepBusy: true}),
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.server = mcpserver.New("fondaco", host.Version, &mcpserver.Options{
 		Title:           "Fondaco",
 		Description:     "Many MCP servers behind one endpoint",
 		Dynamic:         true,
-		RequestFeatures: g.requestFeatures,
+		RequestFeatures: g.catalog.RequestFeatures,
 		Logger:          o.logger(),
 		Keys:            o.orZero().Keys,
 		Store:           o.orZero().Store,
@@ -69,8 +67,11 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 		Ask:             &mcpserver.AskOptions{MaxRounds: maxRounds},
 	})
 	g.server.Use(g.recordHidden, g.relayRootChanges, g.relayLogLevels, g.addInstructions, g.readCapabilityLists, g.waitForUpstreams, g.refreshOldLists, g.retryUnknown, g.addUnlistedResources, g.relaySubscriptions)
+	g.catalog.Register(g.server, g.readResource)
 	for _, u := range upstreams {
-		g.upstreams = append(g.upstreams, newUpstream(g, u))
+		up := newUpstream(g, u)
+		g.upstreams = append(g.upstreams, up)
+		g.catalog.Add(up.source)
 	}
 	return g
 }
@@ -115,9 +116,7 @@ func (g *Gateway) Retry(key string) bool {
 	if u == nil {
 		return false
 	}
-	u.refilter()
-	g.merge()
-	u.refilterCallerFeatures()
+	u.source.Refilter()
 	u.pool.Retry()
 	return true
 }
@@ -136,7 +135,7 @@ func (g *Gateway) Status() []host.Status {
 func (g *Gateway) Tools() []mcp.Tool {
 	var all []mcp.Tool
 	for _, u := range g.list() {
-		all = append(all, u.tools()...)
+		all = append(all, u.source.Tools()...)
 	}
 	return all
 }

@@ -56,7 +56,7 @@ func (g *Gateway) instructions() string {
 	b.WriteString(g.approvalNotice())
 	omitted := 0
 	for _, u := range g.list() {
-		text := quoteInstructions(u.visibleCatalog().admitted.Instructions)
+		text := quoteInstructions(u.source.Visible().Instructions())
 		switch heading := fmt.Sprintf("Instructions of the server %q, whose tools and prompts begin with %s:\n", u.Key, host.WireName(u.Key, "")); {
 		case text == "":
 		case b.Len()+len(heading)+len(text) > maxAllInstructions:

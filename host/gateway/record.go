@@ -7,7 +7,6 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -146,7 +145,7 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 			return result, err
 		}
 		if u := g.byKey(host.KeyOf(called.Name)); u != nil {
-			if name, outcome := u.hiddenTool(link.CallerOf(r), called.Name); name != "" {
+			if name, outcome := u.source.HiddenTool(link.CallerOf(r), called.Name); name != "" {
 				d := g.decision(r, mcpserver.StartedAt(ctx), host.ActionCall)
 				d.Upstream, d.Name, d.Outcome = u.Key, name, outcome
 				u.setArguments(&d, called.Arguments)
@@ -155,29 +154,4 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 		}
 		return result, err
 	}
-}
-
-// hiddenTool returns the upstream's name of the tool with the given wire name that is denied
-// or withheld from a caller, and the outcome of its calls. The name is empty if there is no
-// such tool.
-func (u *upstream) hiddenTool(c link.Caller, wire string) (name string, outcome host.Outcome) {
-	if name, outcome = u.hiddenToolIn(u.lastCatalog(), wire); name != "" {
-		return name, outcome
-	}
-	return u.hiddenCallerTool(c, wire)
-}
-
-// hiddenToolIn is hiddenTool for the tools of one catalog.
-func (u *upstream) hiddenToolIn(cat *catalog, wire string) (name string, outcome host.Outcome) {
-	for i := range cat.tools {
-		t := &cat.tools[i]
-		switch {
-		case host.WireName(u.Key, t.Name) != wire:
-		case u.Settings.Rules.Verdict(t) == host.Deny:
-			return t.Name, host.OutcomeDenied
-		case !slices.ContainsFunc(cat.admitted.Tools, func(a mcp.Tool) bool { return a.Name == t.Name }):
-			return t.Name, host.OutcomeWithheld
-		}
-	}
-	return "", ""
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/catalog"
 )
 
 // Reload replaces the upstreams, whose keys must differ. An upstream that equals one of
@@ -27,13 +28,14 @@ func (g *Gateway) Reload(wanted []host.Upstream) {
 		after, started = append(after, u), append(started, u)
 	}
 	ended := slices.DeleteFunc(slices.Clone(before), func(u *upstream) bool { return slices.Contains(after, u) })
-	for _, u := range after { // so that no merge has to wait for it
-		u.findImitations(u.lastCatalog(), u.otherKeys(after))
+	sources := make([]*catalog.Source, len(after))
+	for i, u := range after {
+		sources[i] = u.source
 	}
 	g.mu.Lock()
 	g.upstreams = after
 	g.mu.Unlock()
-	g.merge()
+	g.catalog.Replace(sources)
 	closeAll(ended) // before the new ones start, which may need the same port or file
 	for _, u := range started {
 		u.start()

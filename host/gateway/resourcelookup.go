@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"github.com/fondaco/fondaco/host/gateway/catalog"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
@@ -11,32 +12,28 @@ import (
 
 // addUnlistedResources is middleware that lets a request use the resources that are in no list
 // and that no template matches: those that a result has named, and those of qualified URIs.
-// requestFeatures returns them to the server.
 func (g *Gateway) addUnlistedResources(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if set := g.unlistedResources(ctx, r); set.Len() > 0 {
-			g.unlisted.Store(r, set)
-			defer g.unlisted.Delete(r)
+		if remove := g.catalog.AddUnlisted(ctx, r, urisOf(r)); remove != nil {
+			defer remove()
 		}
 		return next(ctx, r)
 	}
 }
 
-// unlistedResources returns the resources of a request that are not registered, or nil.
-func (g *Gateway) unlistedResources(ctx context.Context, r *mcpserver.Request) (set *mcpserver.FeatureSet) {
-	for _, uri := range urisOf(r) {
-		if g.merger.isRegistered(uri) {
-			continue
-		}
-		if _, ok := g.resourceOwner(ctx, link.CallerOf(r), uri); !ok {
-			continue
-		}
-		if set == nil {
-			set = g.server.NewFeatureSet()
-		}
-		_ = set.AddResource(mcp.Resource{URI: uri, Name: uri}, g.readResource) // otherwise it is no URI, and unknown
+// resourceOwner returns the upstream that has the resource of a URI for the sender of a request, or nil,
+// and where the resource is there.
+func (g *Gateway) resourceOwner(ctx context.Context, r *mcpserver.Request, uri string) (*upstream, catalog.Owner) {
+	owner, ok := g.catalog.Owner(ctx, link.CallerOf(r), uri)
+	if !ok {
+		return nil, owner
 	}
-	return set
+	for _, u := range g.list() {
+		if u.source == owner.Source {
+			return u, owner
+		}
+	}
+	return nil, owner // it was just removed from the configuration
 }
 
 // urisOf returns the URIs of the resources that a request is about.
@@ -60,10 +57,4 @@ func urisOf(r *mcpserver.Request) []string {
 		}
 	}
 	return nil
-}
-
-// hasResource reports whether the sender of a request can use the resource of a URI.
-func (g *Gateway) hasResource(ctx context.Context, r *mcpserver.Request, uri string) bool {
-	_, ok := g.resourceOwner(ctx, link.CallerOf(r), uri)
-	return ok
 }

@@ -55,11 +55,8 @@ func upstreamsFor(r *mcpserver.Request, upstreams []*upstream) []*upstream {
 // startFinished reports whether there is nothing to wait for: the upstream is ready or
 // has failed, or it is idle and its features are known.
 func (u *upstream) startFinished() bool {
-	u.mu.Lock()
-	known := u.catalogRead
-	u.mu.Unlock()
 	state, _ := u.pool.SharedConn().State()
-	return state != host.Starting && (state != host.Idle || known)
+	return state != host.Starting && (state != host.Idle || u.source.IsRead())
 }
 
 // wakeIfIdle starts an idle upstream whose features are not known yet, and keeps it from
@@ -94,4 +91,21 @@ func (u *upstream) waitForStart(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// wakeAndWait starts the upstream if it is idle and its features are not known yet, and waits for the
+// start.
+func (u *upstream) wakeAndWait(ctx context.Context) {
+	if !u.startFinished() {
+		waitForAll(ctx, []*upstream{u})
+	}
+}
+
+// isFirstStart reports whether the upstream still starts for the first time, together with the
+// gateway.
+func (u *upstream) isFirstStart() bool {
+	u.mu.Lock()
+	late := !time.Now().Before(u.startDeadline)
+	u.mu.Unlock()
+	return !u.Settings.Lazy && !late && !u.startFinished()
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json/v2"
 	"sync"
 
-	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -50,8 +49,8 @@ func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []str
 	var watches []*relay.Watch
 	var stops []func()
 	for _, uri := range uris {
-		if owner, ok := g.resourceOwner(ctx, link.CallerOf(r), uri); ok {
-			w, stop := owner.upstream.relay.Watch(ctx, r, owner.uri, uri)
+		if u, owner := g.resourceOwner(ctx, r, uri); u != nil {
+			w, stop := u.relay.Watch(ctx, r, owner.URI, uri)
 			watches, stops = append(watches, w), append(stops, stop)
 		}
 	}
@@ -69,15 +68,15 @@ func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []str
 
 // subscribe watches a resource for a session. It fails if the upstream refuses.
 func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri string, next mcpserver.Handler) (any, error) {
-	owner, ok := g.resourceOwner(ctx, link.CallerOf(r), uri)
-	u, s := owner.upstream, subscription{r.Session(), uri}
+	u, owner := g.resourceOwner(ctx, r, uri)
+	s := subscription{r.Session(), uri}
 	switch {
-	case !ok:
+	case u == nil:
 		return nil, resourceNotFound(uri)
 	case s.session == nil, g.resourceSubscriptions.has(s):
 		return next(ctx, r)
 	}
-	w, stop := u.relay.Watch(ctx, r, owner.uri, uri)
+	w, stop := u.relay.Watch(ctx, r, owner.URI, uri)
 	if w == nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %d resources of upstream %q are watched already", relay.MaxWatches, u.Key)
 	}

@@ -8,49 +8,30 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/catalog"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// upstream is one server and what the gateway keeps for it.
+// upstream is one server, and the parts of the gateway that serve it.
 type upstream struct {
 	host.Upstream
-	gateway      *Gateway
-	log          *slog.Logger
-	connector    connector
-	pool         *link.Pool
-	relay        *relay.Relay
-	listTTL      listTTL
-	unknownNames unknownNames
-	imitations   imitations
-	listReads    listReads
-	own          ownFeatures
+	gateway   *Gateway
+	log       *slog.Logger
+	connector connector
+	pool      *link.Pool
+	relay     *relay.Relay
+	source    *catalog.Source
 
-	lastStatus host.Status  // that OnStatus got last; only the goroutine of the shared connection uses it
-	initial    initialLists // only the goroutine of the shared connection uses it
+	lastStatus host.Status // that OnStatus got last; only the goroutine of the shared connection uses it
 
-	mu              sync.Mutex // guards the fields below
-	startDeadline   time.Time  // list requests wait until then for its start
-	catalog         *catalog   // never nil; a catalog is not changed after it was set
-	catalogRead     bool       // at least once
-	capabilityLists map[link.Capabilities]*capabilityList
-	withdrawn       bool       // its features are not registered for now
-	notRegistered   []string   // features that could not be registered, and why
-	visibleTools    []mcp.Tool // as clients see them
+	mu            sync.Mutex
+	startDeadline time.Time // guarded by mu: list requests wait until then for its start
 }
 
 func newUpstream(g *Gateway, u host.Upstream) *upstream {
-	up := &upstream{
-		Upstream:     u,
-		gateway:      g,
-		log:          g.options.logger().With("upstream", u.Key),
-		listReads:    newListReads(),
-		own:          newOwnFeatures(),
-		unknownNames: newUnknownNames(),
-		catalog:      new(catalog),
-	}
+	up := &upstream{Upstream: u, gateway: g, log: g.options.logger().With("upstream", u.Key)}
 	if !u.Settings.Lazy { // requests may arrive before Start
 		up.startDeadline = time.Now().Add(g.options.startTimeout())
 	}
@@ -58,9 +39,34 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 	up.pool = link.NewPool(g.ctx, up.poolParams())
 	up.relay = relay.New(relay.Params{
 		Upstream: &up.Upstream, Pool: up.pool, Log: up.log, ApprovalHint: up.approvalHint,
-		OtherKeys: func() []string { return up.otherKeys(g.list()) },
+		OtherKeys: up.otherKeys,
 	})
+	up.source = g.catalog.NewSource(up.sourceParams())
 	return up
+}
+
+func (u *upstream) sourceParams() catalog.SourceParams {
+	return catalog.SourceParams{
+		Upstream: &u.Upstream,
+		Pool:     u.pool,
+		Handlers: catalog.Handlers{Tool: u.callTool, Prompt: u.getPrompt, PromptOptions: u.promptOptions, TemplateOptions: u.templateOptions},
+		Filter: func(ctx context.Context, l host.Listing) (host.Admitted, error) {
+			return u.gateway.options.filterDefinitions(ctx, &u.Upstream, l)
+		},
+		FiltersAll: u.gateway.options.orZero().FilterDefinitions != nil,
+		Record:     u.gateway.record,
+		Connect: func(ctx context.Context, c link.Capabilities, conn *link.Conn) (*mcpclient.Client, error) {
+			o := u.clientOptions(conn)
+			u.relay.DeclareCapabilities(o, c, conn)
+			return u.connector.connect(ctx, o)
+		},
+		Program:        u.connector.isProgram(),
+		HasOwnFeatures: u.connector.mayHaveOwnFeatures,
+		IsStarting:     u.isFirstStart,
+		WaitForStart:   u.wakeAndWait,
+		Wait:           u.gateway.options.startTimeout(),
+		Log:            u.log,
+	}
 }
 
 func (u *upstream) poolParams() link.PoolParams {
@@ -68,7 +74,7 @@ func (u *upstream) poolParams() link.PoolParams {
 		Shared: link.Params{
 			Connect:       u.connectShared,
 			ConnectWait:   u.gateway.options.startTimeout(),
-			ReadLists:     u.refresh,
+			ReadLists:     u.readLists,
 			Lazy:          u.Settings.Lazy,
 			IdleTimeout:   u.Settings.Idle,
 			OnStateChange: u.reportState,
@@ -105,9 +111,9 @@ func (u *upstream) ownParams(c link.Caller) link.Params {
 		ConnectWait: u.gateway.options.startTimeout(),
 		IdleTimeout: u.Settings.Idle,
 		ReadFeatures: func(ctx context.Context, client *mcpclient.Client, conn *link.Conn) time.Time {
-			return u.readOwnFeatures(ctx, client, c, conn)
+			return u.source.ReadOwn(ctx, client, c, conn)
 		},
-		OnLost: u.own.drop,
+		OnLost: u.source.DropOwn,
 		Log:    u.log,
 	}
 }
@@ -139,7 +145,7 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 	client, err := u.connector.connect(ctx, o)
 	if err == nil {
-		client.Use(u.listTTL.record)
+		client.Use(u.source.RecordAges)
 	}
 	return client, err
 }
@@ -152,78 +158,20 @@ func (u *upstream) clientOptions(conn *link.Conn) *mcpclient.Options {
 	return o
 }
 
-// refresh lists the features of the upstream and registers them.
-func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error {
-	u.listTTL.reset()
-	cat, err := readCatalog(ctx, client, new(catalog))
-	if err != nil {
-		return err
-	}
-	cat.read = time.Now()
-	cat.maxAge, cat.ages = u.listTTL.maxAge(u.Target, client)
-	if err := u.filter(ctx, cat, host.Listing{Initial: u.initial.next(cat, u.pool.SharedConn().ReadsInitialLists())}); err != nil {
-		return err
-	}
-	u.findImitations(cat, u.otherKeys(u.gateway.list()))
-	u.connector.setRevision(client.Revision())
-	u.mu.Lock()
-	before := u.catalog
-	cat.generation = before.generation
-	if !cat.lists(before) || !u.catalogRead {
-		cat.generation++
-	}
-	u.catalog, u.catalogRead = cat, true
-	u.mu.Unlock()
-	u.recordFiltered(before.admitted, cat.admitted)
-	u.gateway.merge()
-	u.imitations.forgetCatalog(before)
-	if !cat.lists(before) || !equalDefs(cat.resources, before.resources) {
-		u.refreshOwnFeatures()
-	}
-	return nil
+// readLists lists the features of the upstream over its shared connection.
+func (u *upstream) readLists(ctx context.Context, client *mcpclient.Client) error {
+	u.connector.setRevision(client.Revision()) // which another session may have
+	return u.source.Refresh(ctx, client, u.pool.SharedConn().ReadsInitialLists())
 }
 
-// lastCatalog returns the features that were listed last.
-func (u *upstream) lastCatalog() *catalog {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.catalog
-}
-
-// visibleCatalog returns the features for clients: none while the upstream is withdrawn.
-func (u *upstream) visibleCatalog() *catalog {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.withdrawn {
-		return new(catalog)
-	}
-	return u.catalog
-}
-
-// isWithdrawn reports whether the features of the upstream are not registered for now.
-func (u *upstream) isWithdrawn() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.withdrawn
-}
-
-// setMerged stores which features of the upstream are registered after a merge.
-func (u *upstream) setMerged(now *mergedCatalog, notRegistered []string) {
-	var offered []mcp.Tool
-	for _, t := range u.visibleCatalog().admitted.Tools {
-		if entry, ok := now.tools[host.WireName(u.Key, t.Name)]; ok && entry.upstream == u && entry.upstreamName == t.Name {
-			offered = append(offered, entry.definition)
+// otherKeys returns the keys of all other upstreams.
+func (u *upstream) otherKeys() (keys []string) {
+	for _, other := range u.gateway.list() {
+		if other.Key != u.Key {
+			keys = append(keys, other.Key)
 		}
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.notRegistered, u.visibleTools = notRegistered, offered
-}
-
-func (u *upstream) tools() []mcp.Tool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.visibleTools
+	return keys
 }
 
 // reportState calls OnStatus after a change of state, except for attempts to start. It
@@ -240,13 +188,7 @@ func (u *upstream) reportState() {
 	}
 	u.lastStatus = s
 	absent := slices.Contains([]host.State{host.Suspended, host.NeedsApproval, host.NeedsSignIn}, s.State)
-	u.mu.Lock()
-	changed := u.withdrawn != absent
-	u.withdrawn = absent
-	u.mu.Unlock()
-	if changed {
-		u.gateway.merge()
-	}
+	u.source.Withdraw(absent)
 	u.gateway.options.notifyStatus(s)
 }
 
@@ -257,28 +199,6 @@ func (u *upstream) status() host.Status {
 	for _, conns := range u.pool.All() {
 		s.Callers += len(conns)
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	s.Omitted = slices.Concat(u.catalog.omitted, u.catalog.leftOut, u.notRegistered)
-	waiting := slices.Concat(u.catalog.admitted.Waiting, u.callerWaiting())
-	s.Waiting, s.WaitingCount = waiting[:min(len(waiting), host.MaxWaiting)], len(waiting)
-	for i := range u.catalog.tools {
-		if t := &u.catalog.tools[i]; u.Settings.Rules.Verdict(t) == host.Deny {
-			s.Denied = append(s.Denied, t.Name)
-		}
-	}
-	admitted := &u.catalog.admitted
-	s.Tools, s.Prompts = len(admitted.Tools), len(admitted.Prompts)
-	s.Resources, s.Templates = len(u.catalog.resources), len(admitted.Templates)
+	u.source.FillStatus(&s)
 	return s
-}
-
-// otherKeys returns the keys of all upstreams but this one.
-func (u *upstream) otherKeys(all []*upstream) (keys []string) {
-	for _, other := range all {
-		if other.Key != u.Key {
-			keys = append(keys, other.Key)
-		}
-	}
-	return keys
 }

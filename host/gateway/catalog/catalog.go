@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"context"
@@ -22,8 +22,8 @@ const (
 	allListsTimeout = 2 * time.Minute
 )
 
-// catalog holds the features of an upstream as they were listed last.
-type catalog struct {
+// Catalog holds the features of an upstream as they were listed last.
+type Catalog struct {
 	tools          []mcp.Tool
 	resources      []mcp.Resource
 	templates      []mcp.ResourceTemplate
@@ -51,8 +51,17 @@ type catalog struct {
 	parsed, competing []*mcpserver.URITemplate
 }
 
+// HasCompletions reports whether the upstream completes arguments of prompts and variables of templates.
+func (c *Catalog) HasCompletions() bool { return c.hasCompletions }
+
+// HasWaiting reports whether definitions wait for the approval of the user.
+func (c *Catalog) HasWaiting() bool { return len(c.admitted.Waiting) > 0 }
+
+// Instructions returns the admitted instructions of the upstream.
+func (c *Catalog) Instructions() string { return c.admitted.Instructions }
+
 // surface returns the listed definitions whose texts a model reads.
-func (c *catalog) surface() mcp.Surface {
+func (c *Catalog) surface() mcp.Surface {
 	return mcp.Surface{Instructions: c.instructions, Tools: c.tools, Prompts: c.prompts, Templates: c.templates}
 }
 
@@ -60,8 +69,8 @@ func (c *catalog) surface() mcp.Surface {
 // the others are still read and omitted has the reason. The loss of the connection is an error.
 // Features beyond the limits are left out. The resources come last, because servers have most of
 // them.
-func readCatalog(ctx context.Context, c *mcpclient.Client, before *catalog) (*catalog, error) {
-	cat := catalog{
+func readCatalog(ctx context.Context, c *mcpclient.Client, before *Catalog) (*Catalog, error) {
+	cat := Catalog{
 		version:        strings.Clone(host.CutText(c.Server().Version, maxOmittedName)),
 		instructions:   strings.Clone(host.CutText(c.Instructions(), maxText)),
 		hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105,

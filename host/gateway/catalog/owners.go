@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"context"
@@ -12,65 +12,65 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// resourceOwner is where the resource of a URI is read: the upstream that has it, its URI
+// Owner is where the resource of a URI is read: the upstream that has it, its URI
 // there, and the connection to use; nil stands for any connection of the caller.
-type resourceOwner struct {
-	upstream *upstream
-	uri      string
-	on       *link.Conn
+type Owner struct {
+	Source *Source
+	URI    string
+	On     *link.Conn
 }
 
-// resourceOwner returns the owner of a URI for a caller. A qualified URI names its owner. The owner of
+// Owner returns the owner of a URI for a caller. A qualified URI names its owner. The owner of
 // another URI is the upstream that has listed the resource, or named it to the caller in a result,
 // before all others. If there is none, it is the first upstream with a template that matches. The
 // search ends with ctx.
-func (g *Gateway) resourceOwner(ctx context.Context, c link.Caller, uri string) (owner resourceOwner, ok bool) {
+func (set *Set) Owner(ctx context.Context, c link.Caller, uri string) (owner Owner, ok bool) {
 	search := &templateSearch{ctx, math.MaxInt}
 	if host.IsQualified(uri) {
 		key, plain, _ := host.ParseQualifiedURI(uri)
-		u := g.byKey(key)
-		if u == nil || u.isWithdrawn() {
+		s := set.byKey(key)
+		if s == nil || s.isWithdrawn() {
 			return owner, false
 		}
-		on, ok := u.offersTo(search, c, plain)
-		return resourceOwner{u, plain, on}, ok
+		on, ok := s.offersTo(search, c, plain)
+		return Owner{s, plain, on}, ok
 	}
-	if first, ok := g.firstClaim(c, uri); ok {
-		u := g.byKey(first.key)
-		if u == nil || u.isWithdrawn() {
+	if first, ok := set.firstClaim(c, uri); ok {
+		s := set.byKey(first.key)
+		if s == nil || s.isWithdrawn() {
 			return owner, false
 		}
-		_, on := u.callerClaim(c, uri)
-		return resourceOwner{u, uri, on}, true
+		_, on := s.callerClaim(c, uri)
+		return Owner{s, uri, on}, true
 	}
-	return g.firstMatch(search, c, uri)
+	return set.firstMatch(search, c, uri)
 }
 
 // firstMatch returns the first upstream with a template that matches a plain URI and may answer for it.
-func (g *Gateway) firstMatch(search *templateSearch, c link.Caller, uri string) (owner resourceOwner, ok bool) {
-	for _, u := range g.list() {
-		if on, ok := u.matchesTemplate(search, c, uri, (*catalog).competingTemplates); ok {
-			return resourceOwner{u, uri, on}, true
+func (set *Set) firstMatch(search *templateSearch, c link.Caller, uri string) (owner Owner, ok bool) {
+	for _, s := range set.list() {
+		if on, ok := s.matchesTemplate(search, c, uri, (*Catalog).competingTemplates); ok {
+			return Owner{s, uri, on}, true
 		}
 	}
 	return owner, false
 }
 
 // firstClaim returns the earliest claim on a plain URI that concerns a caller.
-func (g *Gateway) firstClaim(c link.Caller, uri string) (first claim, ok bool) {
-	first, ok = g.firstListed(c, uri)
-	if named, found := g.namedResources.first(c, uri); found && (!ok || named.since < first.since) && g.byKey(named.key) != nil {
+func (set *Set) firstClaim(c link.Caller, uri string) (first claim, ok bool) {
+	first, ok = set.firstListed(c, uri)
+	if named, found := set.namedResources.first(c, uri); found && (!ok || named.since < first.since) && set.byKey(named.key) != nil {
 		return named, true
 	}
 	return first, ok
 }
 
 // firstListed returns the earliest claim on a plain URI by the lists that a caller sees.
-func (g *Gateway) firstListed(c link.Caller, uri string) (first claim, ok bool) {
-	first, ok = g.merger.offer(uri)
-	for _, u := range g.list() {
-		if since, _ := u.callerClaim(c, uri); since > 0 && (!ok || since < first.since) {
-			first, ok = claim{u.Key, since}, true
+func (set *Set) firstListed(c link.Caller, uri string) (first claim, ok bool) {
+	first, ok = set.merger.offer(uri)
+	for _, s := range set.list() {
+		if since, _ := s.callerClaim(c, uri); since > 0 && (!ok || since < first.since) {
+			first, ok = claim{s.Key, since}, true
 		}
 	}
 	return first, ok
@@ -79,8 +79,8 @@ func (g *Gateway) firstListed(c link.Caller, uri string) (first claim, ok bool) 
 // callerClaim returns the upstream's claim on a resource that only some callers see, if c is one of
 // them: the number of the claim, and the connection over which the resource is read. Zero means that
 // there is no claim.
-func (u *upstream) callerClaim(c link.Caller, uri string) (since uint64, on *link.Conn) {
-	capable, own := u.callerFeatures(c)
+func (s *Source) callerClaim(c link.Caller, uri string) (since uint64, on *link.Conn) {
+	capable, own := s.callerFeatures(c)
 	if capable != nil && capable.claims[uri] > 0 {
 		return capable.claims[uri], nil
 	}
@@ -94,22 +94,22 @@ func (u *upstream) callerClaim(c link.Caller, uri string) (since uint64, on *lin
 
 // offersTo reports whether the upstream has a resource for a caller: in its lists, in a result,
 // or by a template. If on is not nil, the resource is read over that connection.
-func (u *upstream) offersTo(search *templateSearch, c link.Caller, uri string) (on *link.Conn, ok bool) {
-	if u.visibleCatalog().hasResource(uri) || u.gateway.namedResources.has(c, u.Key, uri) {
+func (s *Source) offersTo(search *templateSearch, c link.Caller, uri string) (on *link.Conn, ok bool) {
+	if s.Visible().hasResource(uri) || s.set.namedResources.has(c, s.Key, uri) {
 		return nil, true
 	}
-	if since, on := u.callerClaim(c, uri); since > 0 {
+	if since, on := s.callerClaim(c, uri); since > 0 {
 		return on, true
 	}
-	return u.matchesTemplate(search, c, uri, (*catalog).parsedTemplates)
+	return s.matchesTemplate(search, c, uri, (*Catalog).parsedTemplates)
 }
 
 // matchesTemplate reports whether one of some templates that the caller can use matches a URI.
-func (u *upstream) matchesTemplate(search *templateSearch, c link.Caller, uri string, of func(*catalog) []*mcpserver.URITemplate) (on *link.Conn, ok bool) {
-	if search.finds(of(u.visibleCatalog()), uri) {
+func (s *Source) matchesTemplate(search *templateSearch, c link.Caller, uri string, of func(*Catalog) []*mcpserver.URITemplate) (on *link.Conn, ok bool) {
+	if search.finds(of(s.Visible()), uri) {
 		return nil, true
 	}
-	capable, own := u.callerFeatures(c)
+	capable, own := s.callerFeatures(c)
 	if search.finds(of(capable.catalog()), uri) {
 		return nil, true
 	}
@@ -121,7 +121,7 @@ func (u *upstream) matchesTemplate(search *templateSearch, c link.Caller, uri st
 	return nil, false
 }
 
-func (c *catalog) hasResource(uri string) bool {
+func (c *Catalog) hasResource(uri string) bool {
 	return slices.ContainsFunc(c.resources, func(r mcp.Resource) bool { return r.URI == uri })
 }
 
@@ -276,4 +276,39 @@ func (n *namedResources) namedTo(c link.Caller) map[string]*namedByOne {
 		return all.byUpstream
 	}
 	return nil
+}
+
+// AddUnlisted lets a request use those resources of URIs that are in no list and that no template
+// matches: those that a result has named, and those of qualified URIs. It returns a function that has
+// to be called after the request, or nil if there are none.
+func (set *Set) AddUnlisted(ctx context.Context, r *mcpserver.Request, uris []string) (remove func()) {
+	found := set.unlistedResources(ctx, r, uris)
+	if found.Len() == 0 {
+		return nil
+	}
+	set.unlisted.Store(r, found)
+	return func() { set.unlisted.Delete(r) }
+}
+
+// unlistedResources returns the resources of a request that are not registered, or nil.
+func (set *Set) unlistedResources(ctx context.Context, r *mcpserver.Request, uris []string) (found *mcpserver.FeatureSet) {
+	for _, uri := range uris {
+		if set.merger.isRegistered(uri) {
+			continue
+		}
+		if _, ok := set.Owner(ctx, link.CallerOf(r), uri); !ok {
+			continue
+		}
+		if found == nil {
+			found = set.server.NewFeatureSet()
+		}
+		_ = found.AddResource(mcp.Resource{URI: uri, Name: uri}, set.readResource) // otherwise it is no URI, and unknown
+	}
+	return found
+}
+
+// HasResource reports whether the sender of a request can use the resource of a URI.
+func (set *Set) HasResource(ctx context.Context, r *mcpserver.Request, uri string) bool {
+	_, ok := set.Owner(ctx, link.CallerOf(r), uri)
+	return ok
 }

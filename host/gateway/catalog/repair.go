@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 // fillIn adds what servers leave out although the protocol requires it: a resource or
 // template without a name gets its URI as the name, and members of a schema that are null
 // are left out.
-func (c *catalog) fillIn() {
+func (c *Catalog) fillIn() {
 	for i := range c.resources {
 		r := &c.resources[i]
 		r.Name = cmp.Or(r.Name, r.Title, r.URI)

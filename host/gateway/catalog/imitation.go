@@ -1,13 +1,11 @@
-package gateway
+package catalog
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/mcp"
 )
 
 const (
@@ -43,7 +41,7 @@ func digestOf(text string, title bool) imitationDigest {
 
 // catalogImitations are the texts of a catalog that imitate another upstream.
 type catalogImitations struct {
-	catalog *catalog
+	catalog *Catalog
 	others  []string // the keys of the other upstreams
 	found   map[imitationText]string
 }
@@ -118,7 +116,7 @@ func (i *imitations) rememberLocked(at imitationDigest, key string) {
 
 // catalogResults returns the texts of a catalog that imitate one of the others. It reports false if
 // findImitations has not searched that catalog.
-func (i *imitations) catalogResults(cat *catalog, others []string) (catalogImitations, bool) {
+func (i *imitations) catalogResults(cat *Catalog, others []string) (catalogImitations, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, c := range i.catalogs {
@@ -137,7 +135,7 @@ func (i *imitations) addCatalog(c catalogImitations) {
 }
 
 // forgetCatalog forgets the results of a catalog that was replaced.
-func (i *imitations) forgetCatalog(replaced *catalog) {
+func (i *imitations) forgetCatalog(replaced *Catalog) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for at := range i.catalogs {
@@ -149,12 +147,12 @@ func (i *imitations) forgetCatalog(replaced *catalog) {
 
 // findImitations finds out which texts of a catalog imitate another upstream, before a merge needs to
 // know. The caller holds no lock.
-func (u *upstream) findImitations(cat *catalog, others []string) {
-	if _, known := u.imitations.catalogResults(cat, others); known {
+func (s *Source) findImitations(cat *Catalog, others []string) {
+	if _, known := s.imitations.catalogResults(cat, others); known {
 		return
 	}
 	results := catalogImitations{catalog: cat, others: others, found: make(map[imitationText]string)}
-	search, unused := u.imitations.searchFor(others), make(omissions)
+	search, unused := s.imitations.searchFor(others), make(omissions)
 	lookup := func(text string, title bool) string {
 		key := search(text, title)
 		if key != "" {
@@ -163,64 +161,16 @@ func (u *upstream) findImitations(cat *catalog, others []string) {
 		return key
 	}
 	for _, t := range cat.admitted.Tools {
-		u.markTool(unused, &t, lookup)
+		s.presenter.markTool(unused, &t, lookup)
 	}
 	for _, p := range cat.admitted.Prompts {
-		u.markPrompt(unused, &p, lookup)
+		s.presenter.markPrompt(unused, &p, lookup)
 	}
 	for _, r := range cat.resources {
-		u.markResource(unused, &r, lookup)
+		s.presenter.markResource(unused, &r, lookup)
 	}
 	for _, t := range cat.admitted.Templates {
-		u.markTemplate(unused, &t, lookup)
+		s.presenter.markTemplate(unused, &t, lookup)
 	}
-	u.imitations.addCatalog(results)
-}
-
-// featureTexts are the texts of a definition that clients show and models read. Nil stands for
-// none.
-type featureTexts struct{ name, title, description *string }
-
-// markImitations adds a remark to the texts of a feature that imitate another upstream. The remark
-// names the upstream that has written them.
-func (u *upstream) markImitations(omitted omissions, kind, name string, texts featureTexts, imitates imitationLookup) {
-	imitated := ""
-	for _, title := range []*string{texts.name, texts.title} {
-		if title != nil && *title != "" {
-			if key := imitates(*title, true); key != "" {
-				*title += fmt.Sprintf(" (of the server %q, not of %q)", u.Key, key)
-				imitated = key
-			}
-		}
-	}
-	if text := texts.description; *text != "" {
-		if key := imitates(*text, false); key != "" {
-			*text = fmt.Sprintf("(This is a text of the server %q, not of %q.) %s", u.Key, key, *text)
-			imitated = key
-		}
-	}
-	if imitated != "" {
-		omitted.add(u, "%s %q: its texts imitate the server %q; clients see a remark in them", kind, name, imitated)
-	}
-}
-
-func (u *upstream) markTool(omitted omissions, t *mcp.Tool, imitates imitationLookup) {
-	name, texts := t.Name, featureTexts{title: &t.Title, description: &t.Description}
-	if t.Annotations != nil {
-		annotations := *t.Annotations
-		t.Annotations, texts.name = &annotations, &annotations.Title
-	}
-	u.markImitations(omitted, "tool", name, texts, imitates)
-}
-
-func (u *upstream) markPrompt(omitted omissions, p *mcp.Prompt, imitates imitationLookup) {
-	u.markImitations(omitted, "prompt", p.Name, featureTexts{title: &p.Title, description: &p.Description}, imitates)
-}
-
-func (u *upstream) markResource(omitted omissions, r *mcp.Resource, imitates imitationLookup) {
-	u.markImitations(omitted, "resource", r.URI, featureTexts{&r.Name, &r.Title, &r.Description}, imitates)
-}
-
-func (u *upstream) markTemplate(omitted omissions, t *mcp.ResourceTemplate, imitates imitationLookup) {
-	u.markImitations(omitted, "template", t.URITemplate, featureTexts{&t.Name, &t.Title, &t.Description}, imitates)
+	s.imitations.addCatalog(results)
 }

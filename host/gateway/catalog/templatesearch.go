@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 )
 
 // parseTemplates parses the admitted templates that can be used.
-func (c *catalog) parseTemplates() {
+func (c *Catalog) parseTemplates() {
 	c.parsed, c.competing = nil, nil
 	for i := range c.admitted.Templates {
 		uriTemplate := c.admitted.Templates[i].URITemplate
@@ -22,8 +22,8 @@ func (c *catalog) parseTemplates() {
 	}
 }
 
-func (c *catalog) parsedTemplates() []*mcpserver.URITemplate    { return c.parsed }
-func (c *catalog) competingTemplates() []*mcpserver.URITemplate { return c.competing }
+func (c *Catalog) parsedTemplates() []*mcpserver.URITemplate    { return c.parsed }
+func (c *Catalog) competingTemplates() []*mcpserver.URITemplate { return c.competing }
 
 // templateSearch is the search for templates that match URIs. It ends with the request for which it
 // is, and when its work is used up: upstreams choose the templates and the URIs in results, and can

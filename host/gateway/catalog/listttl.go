@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 const (
@@ -81,34 +80,6 @@ func (t *listTTL) maxAge(target mcpclient.Target, client *mcpclient.Client) (tim
 }
 
 // tooOld reports whether the lists of an upstream are to be read again before they are shown.
-func (c *catalog) tooOld() bool {
+func (c *Catalog) tooOld() bool {
 	return c.ages && time.Since(c.read) >= max(c.maxAge, link.MinRefreshInterval)
-}
-
-// refreshOldLists is middleware that reads lists again that are too old, before clients see them.
-func (g *Gateway) refreshOldLists(next mcpserver.Handler) mcpserver.Handler {
-	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if !isList(r.Method()) {
-			return next(ctx, r)
-		}
-		var waits []func(context.Context)
-		for _, u := range g.list() {
-			if u.lastCatalog().tooOld() {
-				waits = append(waits, u.pool.SharedConn().BeginRefresh())
-			}
-		}
-		for _, wait := range waits {
-			wait(ctx)
-		}
-		return next(ctx, r)
-	}
-}
-
-// isList reports whether a method lists features.
-func isList(method string) bool {
-	switch method {
-	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList:
-		return true
-	}
-	return false
 }

@@ -1,17 +1,13 @@
-package gateway
+package catalog
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -26,7 +22,7 @@ const (
 // has certain capabilities, or the caller of one connection. They are not changed after they
 // were made.
 type callerFeatures struct {
-	found *catalog // as the upstream defines them, without those of everybody
+	found *Catalog // as the upstream defines them, without those of everybody
 	set   *mcpserver.FeatureSet
 	on    *link.Conn // over which requests for them are sent, or nil
 	// claims are the numbers of the claims on the URIs of the resources, see claim.
@@ -39,13 +35,13 @@ type callerFeatures struct {
 // approvals apply to them as to all features. l says who sees them. before are those that were read
 // last, or nil. Requests for them use the connection on; nil stands for any connection of their
 // caller.
-func (u *upstream) newCallerFeatures(ctx context.Context, listed, known *catalog, before *callerFeatures, l host.Listing, on *link.Conn) (*callerFeatures, error) {
+func (s *Source) newCallerFeatures(ctx context.Context, listed, known *Catalog, before *callerFeatures, l host.Listing, on *link.Conn) (*callerFeatures, error) {
 	var size callerFeatureSize
 	c := &callerFeatures{
-		set:     u.gateway.server.NewFeatureSet(),
+		set:     s.set.server.NewFeatureSet(),
 		on:      on,
 		listing: l,
-		found: &catalog{
+		found: &Catalog{
 			version:   listed.version,
 			unread:    listed.unread,
 			tools:     missing(listed.tools, known.tools, func(t *mcp.Tool) string { return t.Name }, &size),
@@ -56,14 +52,14 @@ func (u *upstream) newCallerFeatures(ctx context.Context, listed, known *catalog
 	}
 	c.bytes = size.bytes
 	if size.left > 0 {
-		u.log.Warn("features for some callers are left out", "number", size.left, "limit", maxCallerFeatures, "limit bytes", maxCallerFeatureBytes)
+		s.Log.Warn("features for some callers are left out", "number", size.left, "limit", maxCallerFeatures, "limit bytes", maxCallerFeatureBytes)
 	}
-	if err := u.filter(ctx, c.found, l); err != nil {
+	if err := s.filter(ctx, c.found, l); err != nil {
 		return nil, err
 	}
-	u.recordFiltered(before.catalog().admitted, c.found.admitted)
-	c.claimResources(before, &u.gateway.claimOrder)
-	u.fillSet(c, on)
+	s.recordFiltered(before.catalog().admitted, c.found.admitted)
+	c.claimResources(before, &s.set.claimOrder)
+	s.fillSet(c, on)
 	return c, nil
 }
 
@@ -82,41 +78,41 @@ func (c *callerFeatures) claimResources(before *callerFeatures, order *claimOrde
 }
 
 // fillSet adds the features that were found to the set, except those that the server refuses.
-func (u *upstream) fillSet(c *callerFeatures, on *link.Conn) {
-	omitted, imitates := make(omissions), u.imitations.searchFor(u.otherKeys(u.gateway.list()))
+func (s *Source) fillSet(c *callerFeatures, on *link.Conn) {
+	p, omitted, imitates := s.presenter, make(omissions), s.imitations.searchFor(s.set.otherKeys(s))
 	note := func(err error) {
 		if err != nil {
-			omitted.add(u, "%v", err)
+			omitted.add(s.Key, "%v", err)
 		}
 	}
 	holder := func(uri string) string {
-		if offer, ok := u.gateway.merger.offer(uri); ok && offer.since < c.claims[uri] {
+		if offer, ok := s.set.merger.offer(uri); ok && offer.since < c.claims[uri] {
 			return offer.key
 		}
-		return u.Key
+		return s.Key
 	}
 	for _, t := range c.found.admitted.Tools {
-		if entry, ok := u.toolEntry(t, holder, imitates, omitted); ok {
-			note(c.set.AddTool(entry.definition, u.callTool(entry, on), u.toolOptions()...))
+		if entry, ok := s.toolEntry(t, holder, imitates, omitted); ok {
+			note(c.set.AddTool(entry.Definition, s.Handlers.Tool(entry, on), s.toolOptions()...))
 		}
 	}
-	for _, p := range c.found.admitted.Prompts {
-		entry := u.promptEntry(p, imitates, omitted)
-		note(c.set.AddPrompt(entry.definition, u.getPrompt(p.Name, on), u.promptOptions(p.Name, on)...))
+	for _, prompt := range c.found.admitted.Prompts {
+		entry := s.promptEntry(prompt, imitates, omitted)
+		note(c.set.AddPrompt(entry.Definition, s.Handlers.Prompt(prompt.Name, on), s.Handlers.PromptOptions(prompt.Name, on)...))
 	}
 	for _, r := range c.found.resources {
-		u.markResource(omitted, &r, imitates)
-		r.URI = u.clientURI(r.URI, holder(r.URI), "resource", omitted)
-		note(c.set.AddResource(r, u.gateway.readResource, u.resourceOptions()...))
+		p.markResource(omitted, &r, imitates)
+		r.URI = p.clientURI(r.URI, holder(r.URI), "resource", omitted)
+		note(c.set.AddResource(r, s.set.readResource, s.resourceOptions()...))
 	}
 	for _, t := range c.found.admitted.Templates {
-		u.markTemplate(omitted, &t, imitates)
+		p.markTemplate(omitted, &t, imitates)
 		uriTemplate := t.URITemplate
-		t.URITemplate = u.clientTemplate(uriTemplate, u.Key, omitted)
-		note(c.set.AddTemplate(t, u.gateway.readResource, u.templateOptions(uriTemplate, on)...))
+		t.URITemplate = p.clientTemplate(uriTemplate, s.Key, omitted)
+		note(c.set.AddTemplate(t, s.set.readResource, s.Handlers.TemplateOptions(uriTemplate, on)...))
 	}
-	for _, text := range omitted[u].all() {
-		u.log.Warn("a feature for some callers is left out, or changed", "reason", text)
+	for _, text := range omitted[s.Key].all() {
+		s.Log.Warn("a feature for some callers is left out, or changed", "reason", text)
 	}
 }
 
@@ -149,9 +145,9 @@ func missing[Def any](listed, known []Def, key func(*Def) string, size *callerFe
 }
 
 // catalog returns the features that were found. Nil has none.
-func (c *callerFeatures) catalog() *catalog {
+func (c *callerFeatures) catalog() *Catalog {
 	if c == nil {
-		return new(catalog)
+		return new(Catalog)
 	}
 	return c.found
 }
@@ -204,46 +200,18 @@ func (l changedLists) notifyClients(s *mcpserver.Server, c link.Capabilities) {
 	}
 }
 
-// requestFeatures is mcpserver.Options.RequestFeatures. Features of the caller's own connection
-// are listed only in a session: a list of the stateless era must not depend on other requests.
-//
-// Spec: 2026-07-28 server/tools#listing-tools
-func (g *Gateway) requestFeatures(r *mcpserver.Request) (listed, unlisted []*mcpserver.FeatureSet) {
-	if set, ok := g.unlisted.Load(r); ok {
-		unlisted = append(unlisted, set.(*mcpserver.FeatureSet))
-	}
-	for _, u := range g.list() {
-		capable, own := u.callerFeatures(link.CallerOf(r))
-		if capable != nil {
-			listed = append(listed, capable.set)
-		}
-		for _, features := range own {
-			if r.Session() != nil {
-				listed = append(listed, features.set)
-			} else {
-				unlisted = append(unlisted, features.set)
-			}
-		}
-	}
-	return listed, unlisted
-}
-
 // callerFeatures returns the features of the capabilities of a caller, or nil, and those of its
 // own connections.
-func (u *upstream) callerFeatures(c link.Caller) (capable *callerFeatures, own []*callerFeatures) {
-	if u.Settings.Share {
+func (s *Source) callerFeatures(c link.Caller) (capable *callerFeatures, own []*callerFeatures) {
+	if s.Settings.Share {
 		return nil, nil
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.withdrawn {
+	if s.isWithdrawn() {
 		return nil, nil
 	}
-	if l := u.capabilityLists[c.Capabilities.ForLists()]; l != nil {
-		capable = l.features
-	}
-	for conn := range u.pool.Of(c) {
-		if features := u.own.of(conn); features != nil {
+	capable = s.capabilityLists.of(c.Capabilities)
+	for conn := range s.Pool.Of(c) {
+		if features := s.own.of(conn); features != nil {
 			own = append(own, features)
 		}
 	}
@@ -252,90 +220,22 @@ func (u *upstream) callerFeatures(c link.Caller) (capable *callerFeatures, own [
 
 // callerCatalogs returns the features of the upstream that a caller can use and that others may not
 // see.
-func (u *upstream) callerCatalogs(c link.Caller) []*catalog {
-	capable, own := u.callerFeatures(c)
-	all := []*catalog{capable.catalog()}
+func (s *Source) callerCatalogs(c link.Caller) []*Catalog {
+	capable, own := s.callerFeatures(c)
+	all := []*Catalog{capable.catalog()}
 	for _, features := range own {
 		all = append(all, features.found)
 	}
 	return all
 }
 
-// readOwnFeatures lists the features of a caller's connection. If a list cannot be read, the
-// connection keeps those that it has. A read that waits too long for others is repeated later. It
-// returns when the read began, or zero if it did not.
-func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client, c link.Caller, conn *link.Conn) (began time.Time) {
-	err := u.listReads.run(ctx, conn.Owner, time.After(listTimeout), func(ctx context.Context) error {
-		began = time.Now()
-		before := u.own.of(conn)
-		listed, err := readCatalog(ctx, client, before.catalog())
-		if err != nil {
-			return err
-		}
-		for _, reason := range slices.Concat(listed.omitted, listed.leftOut) {
-			u.log.Warn("cannot list features of a caller's connection", "reason", reason)
-		}
-		now, err := u.newCallerFeatures(ctx, listed, u.knownFeatures(c.Capabilities), before, host.Listing{Session: true, Initial: u.initialListsOf(c.Capabilities)}, conn)
-		if err != nil {
-			return fmt.Errorf("comparing the definitions with the approved ones: %w", err)
-		}
-		if !u.own.set(conn, now, func() { u.dropOwnFeatures(conn) }) {
-			u.dropOwnFeatures(conn)
-		}
-		return nil
-	})
-	switch {
-	case errors.Is(err, errManyReads):
-		conn.RequestRefresh()
-	case err != nil:
-		u.log.Warn("cannot list the features of a caller's connection", "error", link.RecordedText(err))
-	}
-	return began
-}
-
-// dropOwnFeatures drops the features of a connection, because there is no room for them.
-func (u *upstream) dropOwnFeatures(conn *link.Conn) {
-	u.log.Warn("features for one caller are left out, because those of all callers are too large", "limit bytes", maxCatalog)
-	u.own.drop(conn)
-}
-
-// refreshOwnFeatures requests a new read of the lists of caller connections that have features of
-// their own. It is called after the shared lists have changed: a feature that is in the shared lists
-// now is no longer one of a single caller. For a program it does nothing, because each connection has
-// a process with lists of its own.
-func (u *upstream) refreshOwnFeatures() {
-	if u.connector.isProgram() {
-		return
-	}
-	for conn, own := range u.own.all() {
-		if own.set.Len() > 0 {
-			conn.RequestRefresh()
-		}
-	}
-}
-
 // knownFeatures returns the features that an upstream lists for a caller before its first call.
-func (u *upstream) knownFeatures(c link.Capabilities) *catalog {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	known, capable := u.catalog, new(catalog)
-	if l := u.capabilityLists[c.ForLists()]; l != nil {
-		capable = l.features.catalog()
-	}
-	return &catalog{
+func (s *Source) knownFeatures(c link.Capabilities) *Catalog {
+	known, capable := s.Catalog(), s.capabilityLists.of(c).catalog()
+	return &Catalog{
 		tools:     slices.Concat(known.tools, capable.tools),
 		prompts:   slices.Concat(known.prompts, capable.prompts),
 		resources: slices.Concat(known.resources, capable.resources),
 		templates: slices.Concat(known.templates, capable.templates),
 	}
-}
-
-// hiddenCallerTool is hiddenTool for the tools of one caller.
-func (u *upstream) hiddenCallerTool(c link.Caller, wire string) (name string, outcome host.Outcome) {
-	for _, cat := range u.callerCatalogs(c) {
-		if name, outcome = u.hiddenToolIn(cat, wire); name != "" {
-			return name, outcome
-		}
-	}
-	return "", ""
 }

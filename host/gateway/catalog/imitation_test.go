@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"strconv"
@@ -6,10 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // A server may announce new texts for ever, on any connection.
@@ -60,48 +57,44 @@ func TestRememberedImitationOfATextIsNoneOfATitle(t *testing.T) {
 }
 
 // withCatalog returns a gateway to two servers, the first of which lists a tool.
-func withCatalog(t *testing.T) (*Gateway, *catalog) {
+func withCatalog(t *testing.T) (*Set, *Source, *Catalog) {
 	t.Helper()
-	target := mcpclient.InProcess(mcpserver.New("a", "1", nil))
-	g := New([]host.Upstream{{Key: "a", Target: target}, {Key: "github", Target: target}}, nil)
-	t.Cleanup(g.Close)
+	set, _ := newTestSet(t, "a", "github")
 	tool := mcp.Tool{Name: "search", Description: "Searches issues", InputSchema: []byte(`{"type":"object"}`)}
-	cat := &catalog{tools: []mcp.Tool{tool}, read: time.Now()}
+	cat := &Catalog{tools: []mcp.Tool{tool}, read: time.Now()}
 	cat.admitted.Tools = cat.tools
-	g.byKey("a").catalog = cat
-	return g, cat
+	s := set.byKey("a")
+	s.catalog = cat
+	return set, s, cat
 }
 
-// A search takes milliseconds for a text of 64 KiB, and other servers wait for the end of a merge.
 func TestMergeDoesNotSearchForImitations(t *testing.T) {
 	t.Parallel()
-	g, cat := withCatalog(t)
-	if g.mergeSearched() {
+	set, s, cat := withCatalog(t)
+	if set.mergeSearched() {
 		t.Error("a catalog was merged in which nobody has searched")
 	}
 	// What a search would not find.
 	found := map[imitationText]string{{"Searches issues", false}: "github"}
-	g.byKey("a").imitations.addCatalog(catalogImitations{cat, []string{"github"}, found})
-	g.merge()
-	if tools := g.Tools(); len(tools) != 1 || !strings.HasPrefix(tools[0].Description, `(This is a text of the server "a", not of "github".)`) {
+	s.imitations.addCatalog(catalogImitations{cat, []string{"github"}, found})
+	set.Merge()
+	if tools := s.Tools(); len(tools) != 1 || !strings.HasPrefix(tools[0].Description, `(This is a text of the server "a", not of "github".)`) {
 		t.Errorf("got the tools %+v, want the remark of the result that was known", tools)
 	}
 }
 
-// Another set of servers makes all results invalid.
 func TestReloadSearchesForImitationsWithoutTheLockOfMerges(t *testing.T) {
 	t.Parallel()
-	g, cat := withCatalog(t)
-	g.merge()
-	u := g.byKey("a")
-	g.merger.mu.Lock()
-	reloaded := make(chan struct{})
+	set, s, cat := withCatalog(t)
+	set.Merge()
+	set.merger.mu.Lock()
+	replaced := make(chan struct{})
 	go func() {
-		defer close(reloaded)
-		g.Reload([]host.Upstream{u.Upstream, {Key: "search", Target: u.Target}})
+		defer close(replaced)
+		set.Replace([]*Source{s, newTestSource(set, "search")})
 	}()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, known := u.imitations.catalogResults(cat, []string{"search"}); known {
+		if _, known := s.imitations.catalogResults(cat, []string{"search"}); known {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -109,6 +102,6 @@ func TestReloadSearchesForImitationsWithoutTheLockOfMerges(t *testing.T) {
 			break
 		}
 	}
-	g.merger.mu.Unlock()
-	<-reloaded
+	set.merger.mu.Unlock()
+	<-replaced
 }

@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"maps"
@@ -14,7 +14,7 @@ type initialLists map[host.DefinitionKind]map[string]bool
 
 // next returns what was listed before a catalog, which is nothing if the upstream has just started.
 // It remembers the lists of the catalog of each kind that was not read since the start.
-func (l *initialLists) next(c *catalog, started bool) initialLists {
+func (l *initialLists) next(c *Catalog, started bool) initialLists {
 	before := *l
 	if started {
 		before = nil
@@ -33,7 +33,7 @@ func (l *initialLists) next(c *catalog, started bool) initialLists {
 }
 
 // namesByKind returns the names of the definitions.
-func (c *catalog) namesByKind() map[host.DefinitionKind]map[string]bool {
+func (c *Catalog) namesByKind() map[host.DefinitionKind]map[string]bool {
 	tools, prompts, templates, instructions := make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for i := range c.tools {
 		tools[c.tools[i].Name] = true
@@ -54,22 +54,22 @@ func (c *catalog) namesByKind() map[host.DefinitionKind]map[string]bool {
 
 // initialListsOf returns the lists of the upstream that are known for callers with certain
 // capabilities: what the session of such a caller lists besides was added in it.
-func (u *upstream) initialListsOf(c link.Capabilities) initialLists {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	unread := slices.Clone(u.catalog.unread)
-	if c = c.ForLists(); c != (link.Capabilities{}) {
-		l := u.capabilityLists[c]
-		if l == nil || l.features == nil {
+func (s *Source) initialListsOf(c link.Capabilities) initialLists {
+	s.mu.Lock()
+	unread, read := slices.Clone(s.catalog.unread), s.read
+	s.mu.Unlock()
+	if c.ForLists() != (link.Capabilities{}) {
+		features := s.capabilityLists.of(c)
+		if features == nil {
 			return nil
 		}
-		unread = append(unread, l.features.found.unread...)
+		unread = append(unread, features.found.unread...)
 	}
-	if !u.catalogRead {
+	if !read {
 		return nil
 	}
 	initial := make(initialLists)
-	for kind := range new(catalog).namesByKind() { // without names, because what is known is not listed again
+	for kind := range new(Catalog).namesByKind() { // without names, because what is known is not listed again
 		if !slices.Contains(unread, kind) {
 			initial[kind] = make(map[string]bool)
 		}

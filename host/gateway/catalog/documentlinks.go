@@ -1,11 +1,9 @@
-package gateway
+package catalog
 
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"maps"
 
-	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -44,31 +42,4 @@ func textOf(raw jsontext.Value) (text string) {
 		_ = json.Unmarshal(raw, &text)
 	}
 	return text
-}
-
-// removeForeignLinks removes the links of a tool to documents of other upstreams: such a document
-// would get the results of the tool, or the tool could choose what the document shows. holder returns
-// the key of the upstream that has a document. A qualified URI is no link to a document.
-func (u *upstream) removeForeignLinks(t *mcp.Tool, holder func(uri string) string, omitted omissions) {
-	foreign := func(raw jsontext.Value) bool {
-		uri := textOf(raw)
-		if uri == "" || !host.IsQualified(uri) && holder(uri) == u.Key {
-			return false
-		}
-		omitted.add(u, "tool %q: its link to the document %q is left out, which is one of another upstream", t.Name, uri)
-		return true
-	}
-	members, _ := uiMembers(t)
-	nested, flat := foreign(members[resourceURI]), foreign(t.Meta[metaFlatUI])
-	if !nested && !flat {
-		return
-	}
-	t.Meta = maps.Clone(t.Meta)
-	if flat {
-		delete(t.Meta, metaFlatUI)
-	}
-	if nested {
-		delete(members, resourceURI)
-		t.Meta[metaUI], _ = json.Marshal(members, json.Deterministic(true))
-	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/fondaco/fondaco/host"
 )
@@ -34,23 +33,23 @@ type offers struct {
 }
 
 // update brings the claims up to date with the lists of the upstreams, in their order.
-func (o *offers) update(upstreams []*upstream, order *claimOrder) {
+func (o *offers) update(sources []*Source, order *claimOrder) {
 	if o.byURI == nil {
 		o.byURI = make(map[string]claim)
 	}
 	if !o.settled {
-		o.settled = !slices.ContainsFunc(upstreams, (*upstream).isFirstStart)
+		o.settled = !slices.ContainsFunc(sources, func(s *Source) bool { return s.IsStarting() })
 	}
 	if !o.settled {
 		clear(o.byURI)
 	}
-	o.removeUnlisted(upstreams)
-	for _, u := range upstreams {
-		for uri := range u.lastCatalog().claimable() { // also while the upstream is withdrawn
+	o.removeUnlisted(sources)
+	for _, s := range sources {
+		for uri := range s.Catalog().claimable() { // also while the upstream is withdrawn
 			if _, taken := o.byURI[uri]; taken {
 				continue
 			}
-			c := claim{key: u.Key}
+			c := claim{key: s.Key}
 			if o.settled {
 				c.since = order.next()
 			}
@@ -61,16 +60,16 @@ func (o *offers) update(upstreams []*upstream, order *claimOrder) {
 
 // removeUnlisted removes the claims on resources that their upstream does not list any more. A
 // list that could not be read removes none.
-func (o *offers) removeUnlisted(upstreams []*upstream) {
-	lists := make(map[string]map[string]bool, len(upstreams)) // by key; nil for one that was not read
-	for _, u := range upstreams {
-		lists[u.Key] = nil
-		if cat := u.lastCatalog(); cat.resourcesRead && !slices.Contains(cat.unread, host.KindTool) {
+func (o *offers) removeUnlisted(sources []*Source) {
+	lists := make(map[string]map[string]bool, len(sources)) // by key; nil for one that was not read
+	for _, s := range sources {
+		lists[s.Key] = nil
+		if cat := s.Catalog(); cat.resourcesRead && !slices.Contains(cat.unread, host.KindTool) {
 			listed := make(map[string]bool, len(cat.resources))
 			for uri := range cat.claimable() {
 				listed[uri] = true
 			}
-			lists[u.Key] = listed
+			lists[s.Key] = listed
 		}
 	}
 	for uri, c := range o.byURI {
@@ -85,7 +84,7 @@ func (o *offers) holder(uri string) string { return o.byURI[uri].key }
 
 // claimable returns the URIs of the catalog on which its upstream has a claim: those of resources,
 // and of the documents of tools, which need not be listed. Qualified URIs belong to nobody.
-func (c *catalog) claimable() iter.Seq[string] {
+func (c *Catalog) claimable() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range c.resources {
 			if uri := c.resources[i].URI; !host.IsQualified(uri) && !yield(uri) {
@@ -102,43 +101,9 @@ func (c *catalog) claimable() iter.Seq[string] {
 	}
 }
 
-// isFirstStart reports whether the upstream still starts for the first time, together with the
-// gateway.
-func (u *upstream) isFirstStart() bool {
-	u.mu.Lock()
-	late := !time.Now().Before(u.startDeadline)
-	u.mu.Unlock()
-	return !u.Settings.Lazy && !late && !u.startFinished()
-}
-
-// clientURI returns the URI or URI template that clients see for that of an upstream. If it is a
-// qualified one, clientURI adds the reason to omitted. holder is the key of the upstream that has the
-// plain one.
-func (u *upstream) clientURI(uri, holder, kind string, omitted omissions) string {
-	if holder == u.Key && !host.IsQualified(uri) {
-		return uri
-	}
-	qualified := host.QualifiedURI(u.Key, uri)
-	if !host.IsQualified(uri) {
-		omitted.add(u, "%s %q: upstream %q has it already; clients see this one as %q", kind, uri, holder, qualified)
-	}
-	return qualified
-}
-
 // sharedSchemes are the schemes of URIs whose authority says who has the resource. Other
 // schemes are taken to belong to the server that uses them, such as notes://{title}.
 var sharedSchemes = []string{"file", "ftp", "ftps", "git", "http", "https", "sftp", "ssh", "ws", "wss"}
-
-// clientTemplate returns the URI template that clients see for that of an upstream. It is a qualified
-// one if the plain one may not answer for URIs, or another upstream, the holder, has it.
-func (u *upstream) clientTemplate(uriTemplate, holder string, omitted omissions) string {
-	if err := checkCompeting(uriTemplate); err != nil {
-		qualified := host.QualifiedURI(u.Key, uriTemplate)
-		omitted.add(u, "template %q: %v; clients see it as %q", uriTemplate, err, qualified)
-		return qualified
-	}
-	return u.clientURI(uriTemplate, holder, "template", omitted)
-}
 
 // checkCompeting returns an error for a URI template without a literal scheme, or with a shared scheme
 // and without a literal authority that is not empty: it would answer for resources of all servers.

@@ -1,4 +1,4 @@
-package gateway
+package catalog
 
 import (
 	"context"
@@ -17,31 +17,28 @@ import (
 
 // inCallOf runs a function in a call of a tool of an upstream "e" that has templates which match none
 // of the URIs e:1, e:2 and so on, and that lists the resource e:listed.
-func inCallOf(t *testing.T, templates int, do func(context.Context, *upstream)) {
+func inCallOf(t *testing.T, templates int, do func(context.Context, *Source)) {
 	quiet := slog.New(slog.DiscardHandler)
 	srv := mcpserver.New("e", "1", &mcpserver.Options{Logger: quiet})
-	srv.Tool("link", "Link", func(context.Context, struct{}) (string, error) { return "done", nil })
 	srv.Resource("e:listed", "listed", "text/plain", func(context.Context) ([]byte, error) { return nil, nil })
 	for i := range templates {
 		srv.AddTemplate(mcp.ResourceTemplate{URITemplate: fmt.Sprintf("e:{a}/x%04d", i), Name: "t"}, func(context.Context, *mcp.ReadResourceParams) (mcp.Result, error) {
 			return nil, mcpserver.ErrNotFound
 		})
 	}
-	g := New([]host.Upstream{{Key: "e", Target: mcpclient.InProcess(srv)}}, &Options{Logger: quiet})
-	defer g.Close()
-	g.Start(t.Context())
+	set, server := newTestSet(t, "e")
+	s := set.byKey("e")
+	if err := s.Refresh(t.Context(), mcptest.Connect(t, srv, &mcpclient.Options{Logger: quiet}), true); err != nil {
+		t.Fatal(err)
+	}
 	done := false
-	g.Server().Use(func(next mcpserver.Handler) mcpserver.Handler {
-		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-			if r.Method() == mcp.MethodToolsCall {
-				do(ctx, g.byKey("e"))
-				done = true
-			}
-			return next(ctx, r)
-		}
+	server.Tool("link", "Link", func(ctx context.Context, _ struct{}) (string, error) {
+		do(ctx, s)
+		done = true
+		return "done", nil
 	})
-	c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet})
-	if _, err := c.CallTool(t.Context(), "e__link", nil); err != nil || !done {
+	c := mcptest.Connect(t, server, &mcpclient.Options{Logger: quiet})
+	if _, err := c.CallTool(t.Context(), "link", nil); err != nil || !done {
 		t.Fatalf("got %v, want the tool called", err)
 	}
 }
@@ -55,11 +52,11 @@ func TestURIsOfAResultAreSearchedOnceAndOnlySoMany(t *testing.T) {
 	t.Parallel()
 	claims.Shows(t, "R-218c")
 	const templates = 50
-	inCallOf(t, templates, func(ctx context.Context, u *upstream) {
+	inCallOf(t, templates, func(ctx context.Context, s *Source) {
 		compare := func(uri string) int { return templates * (64 + len(uri)) * len("e:{a}/x0000") }
 		same := slices.Repeat(mcp.Contents{linkTo("e:1")}, 300_000)
-		uris := u.resultURIs(ctx)
-		uris.claimLinks(same)
+		uris := s.ResultURIs(ctx)
+		uris.ClaimLinks(same)
 		if got, want := maxResultSearch-uris.search.left, compare("e:1"); got != want {
 			t.Errorf("the same URI again and again: the work is %d, want %d as for one", got, want)
 		}
@@ -71,8 +68,8 @@ func TestURIsOfAResultAreSearchedOnceAndOnlySoMany(t *testing.T) {
 			others = append(others, linkTo(fmt.Sprint("e:", 10_000+i)))
 		}
 		others = append(others, linkTo("e:listed"))
-		uris = u.resultURIs(ctx)
-		uris.claimLinks(others)
+		uris = s.ResultURIs(ctx)
+		uris.ClaimLinks(others)
 		if got, want := maxResultSearch-uris.search.left, maxNamedResources*compare("e:10000"); got != want {
 			t.Errorf("other URIs: the work is %d, want %d as for %d", got, want, maxNamedResources)
 		}
@@ -87,19 +84,19 @@ func TestURIsOfAResultAreSearchedOnceAndOnlySoMany(t *testing.T) {
 // What nobody has looked for may be the resource of another upstream, so it gets its qualified URI.
 func TestSearchForURIsOfAResultEnds(t *testing.T) {
 	t.Parallel()
-	inCallOf(t, 50, func(ctx context.Context, u *upstream) {
-		uris := u.resultURIs(ctx)
+	inCallOf(t, 50, func(ctx context.Context, s *Source) {
+		uris := s.ResultURIs(ctx)
 		uris.search.left = 1
-		if got, want := uris.claim("e:1"), host.QualifiedURI("e", "e:1"); got != want {
+		if got, want := uris.Claim("e:1"), host.QualifiedURI("e", "e:1"); got != want {
 			t.Errorf("without work left: got %q, want %q", got, want)
 		}
-		if least := 1 - matchWork(u.lastCatalog().parsed[0], "e:1"); uris.search.left != least {
+		if least := 1 - matchWork(s.Catalog().parsed[0], "e:1"); uris.search.left != least {
 			t.Errorf("got %d of the work left, want one template compared", uris.search.left)
 		}
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		uris = u.resultURIs(ended)
-		if got, want := uris.claim("e:1"), host.QualifiedURI("e", "e:1"); got != want || uris.search.left != maxResultSearch {
+		uris = s.ResultURIs(ended)
+		if got, want := uris.Claim("e:1"), host.QualifiedURI("e", "e:1"); got != want || uris.search.left != maxResultSearch {
 			t.Errorf("after the request: got %q with %d of the work left, want %q and all of it", got, uris.search.left, want)
 		}
 	})

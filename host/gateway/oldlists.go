@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"context"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// refreshOldLists is middleware that reads lists again that are too old, before clients see them.
+func (g *Gateway) refreshOldLists(next mcpserver.Handler) mcpserver.Handler {
+	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+		if !isList(r.Method()) {
+			return next(ctx, r)
+		}
+		var waits []func(context.Context)
+		for _, u := range g.list() {
+			if u.source.IsOld() {
+				waits = append(waits, u.pool.SharedConn().BeginRefresh())
+			}
+		}
+		for _, wait := range waits {
+			wait(ctx)
+		}
+		return next(ctx, r)
+	}
+}
+
+// isList reports whether a method lists features.
+func isList(method string) bool {
+	switch method {
+	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList:
+		return true
+	}
+	return false
+}
