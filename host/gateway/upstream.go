@@ -159,9 +159,9 @@ func (u *upstream) clientOptions(conn *link.Conn) *mcpclient.Options {
 }
 
 // readLists lists the features of the upstream over its shared connection.
-func (u *upstream) readLists(ctx context.Context, client *mcpclient.Client) error {
+func (u *upstream) readLists(ctx context.Context, client *mcpclient.Client, started func() bool) error {
 	u.connector.setRevision(client.Revision()) // which another session may have
-	return u.source.Refresh(ctx, client, u.pool.SharedConn().ReadsInitialLists())
+	return u.source.Refresh(ctx, client, started)
 }
 
 // otherKeys returns the keys of all other upstreams.

@@ -89,8 +89,8 @@ func (set *Set) NewSource(p SourceParams) *Source {
 }
 
 // Refresh lists the features of the upstream over its shared connection, and registers them. started
-// says that the upstream has just started.
-func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started bool) error {
+// reports whether the upstream has just started.
+func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started func() bool) error {
 	s.ttl.reset()
 	cat, err := readCatalog(ctx, client, new(Catalog))
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started 
 	}
 	cat.read = time.Now()
 	cat.maxAge, cat.ages = s.ttl.maxAge(s.Target, client)
-	if err := s.filter(ctx, cat, host.Listing{Initial: s.initial.next(cat, started)}); err != nil {
+	if err := s.filter(ctx, cat, host.Listing{Initial: s.initial.next(cat, started())}); err != nil {
 		return err
 	}
 	s.findImitations(cat, s.set.otherKeys(s))

@@ -88,3 +88,6 @@ func (have Capabilities) Names() string {
 	slices.Sort(names)
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
+
+// isStateless reports whether a server speaks the revision without sessions.
+func isStateless(r mcp.Revision) bool { return r == mcp.V20260728 }

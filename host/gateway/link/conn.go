@@ -14,14 +14,12 @@ package link
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -58,18 +56,13 @@ const (
 // goroutines take a lease and wait for the state ready. All methods but Run are safe for concurrent use.
 type Conn struct {
 	Params
-	backoff   backoff
 	state     state
 	uses      uses
 	calls     calls
 	refreshes refreshes
 	logLevels logLevels
 
-	sessionsLost atomic.Int64 // how often the client has lost a session
-	// listedAt is sessionsLost when the last read of the lists began, or -1 before the first read
-	// since the server was connected to. Only the goroutine of Run uses it.
-	listedAt int64
-
+	sessionsLost  atomic.Int64  // how often the client has lost a session
 	wakeSignal    chan struct{} // one token: a lease waits for an idle connection
 	restartSignal chan struct{} // one token: connect now, whatever has failed before
 	lost          chan error    // why the client's connection seems to have ended
@@ -107,7 +100,9 @@ type Params struct {
 	ConnectWait time.Duration
 	// ReadLists runs before a connection is ready and whenever the lists may have
 	// changed. It may be nil.
-	ReadLists func(context.Context, *mcpclient.Client) error
+	// started reports whether the lists that were read are the first ones since the server has started,
+	// or has lost the session.
+	ReadLists func(ctx context.Context, _ *mcpclient.Client, started func() bool) error
 	// ReadFeatures runs instead whenever the lists may have changed, and not before the
 	// connection is ready. It may wait for its turn, and returns when the read began, or zero if it
 	// did not. It may be nil.
@@ -143,218 +138,16 @@ func New(ctx context.Context, p Params) *Conn {
 // shared is unused. It must be called once.
 func (c *Conn) Run() {
 	defer c.end()
-	c.run(c.ctx)
+	c.run()
+}
+
+func (c *Conn) run() {
+	l := &loop{Conn: c}
+	l.run(c.ctx)
 }
 
 // AfterEnd calls a function in its own goroutine when Run has returned, and the process has ended.
 func (c *Conn) AfterEnd(f func()) { context.AfterFunc(c.ended, f) }
-
-func (c *Conn) run(ctx context.Context) {
-	defer c.cancel()
-	defer c.state.close()
-	for c.waitToStart(ctx) {
-		c.setState(host.Starting, "", time.Time{})
-		client, err := c.Connect(ctx, c)
-		began := time.Now()
-		if err == nil {
-			err = c.serve(ctx, client)
-		}
-		c.recordEnd(err, time.Since(began))
-		if client != nil {
-			c.CloseClient(client)
-		}
-		if c.OnLost != nil {
-			c.OnLost(c)
-		}
-	}
-}
-
-// waitToStart waits until it is time to connect. It reports false when the connection is
-// to be closed.
-func (c *Conn) waitToStart(ctx context.Context) bool {
-	for {
-		state, due := c.state.nextStart(c.Kind)
-		var timer <-chan time.Time
-		switch {
-		case ctx.Err() != nil:
-			return false
-		case state == host.Starting:
-			return true
-		case !due.IsZero():
-			timer = time.After(time.Until(due))
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-c.restartSignal:
-			c.backoff = backoff{}
-			return true
-		case <-c.wakeSignal:
-			if state == host.Idle && c.uses.isLeased() { // otherwise the token is stale
-				return true
-			}
-		case <-timer:
-			if state == host.Idle {
-				return false
-			}
-			if c.Kind == Shared || c.uses.isLeased() {
-				return true
-			}
-			c.setState(host.Idle, "", time.Time{})
-		}
-	}
-}
-
-// serve makes the client available to leases until the connection is lost, which is an error, or
-// unused, which is no error.
-func (c *Conn) serve(ctx context.Context, client *mcpclient.Client) error {
-	c.listedAt = -1
-	if err := c.readInitialLists(ctx, client); err != nil {
-		return err
-	}
-	c.setReady(client)
-	unused := time.NewTimer(c.IdleTimeout)
-	defer unused.Stop()
-	if c.IdleTimeout == 0 {
-		unused.Stop()
-	}
-	var pace refreshPace
-	var reading <-chan time.Time // gets the beginning of a read of features; nil if none runs
-	readCtx, stopReading := context.WithCancel(ctx)
-	defer func() {
-		stopReading()
-		if reading != nil {
-			<-reading
-		}
-	}()
-	for {
-		listsChanged, wait := c.refreshes.changed, (<-chan time.Time)(nil)
-		if reading != nil {
-			listsChanged = nil
-		} else if rest := c.refreshes.restBeforeRead(&pace); rest > 0 {
-			listsChanged, wait = nil, time.After(rest)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-wait:
-		case <-c.refreshes.awaited:
-		case err := <-c.lost:
-			if client.Ping(ctx, mcpclient.WithTimeout(pingTimeout)) != nil {
-				return err
-			}
-			c.setReady(client) // which may have opened a new session
-			c.refreshes.request()
-		case <-c.statusChanged:
-			c.OnStateChange()
-		case <-c.logLevels.changed:
-			if err := c.logLevels.relay(ctx, client); err != nil {
-				c.Log.Info("logging: cannot set the level of the upstream", "error", err)
-			}
-		case began := <-reading:
-			if reading = nil; !began.IsZero() {
-				pace.read(began)
-			}
-		case <-listsChanged:
-			if c.ReadFeatures != nil {
-				reading = c.beginFeatureRead(readCtx, client)
-				continue
-			}
-			began := time.Now()
-			if err := c.refresh(ctx, client); err != nil {
-				return err
-			}
-			pace.read(began)
-		case <-unused.C:
-			rest := c.state.idleIfUnused(&c.uses, c.IdleTimeout)
-			if rest <= 0 {
-				return nil
-			}
-			unused.Reset(rest)
-		}
-	}
-}
-
-// readInitialLists reads the lists before the connection is ready.
-func (c *Conn) readInitialLists(ctx context.Context, client *mcpclient.Client) error {
-	if c.ReadLists == nil {
-		return nil
-	}
-	return c.refresh(ctx, client)
-}
-
-// refresh reads the lists.
-func (c *Conn) refresh(ctx context.Context, client *mcpclient.Client) (err error) {
-	defer c.refreshes.ended()
-	if c.ReadLists == nil {
-		return nil
-	}
-	began := c.sessionsLost.Load()
-	if err = c.ReadLists(ctx, client); err == nil {
-		c.listedAt = began
-	}
-	return err
-}
-
-// ReadsInitialLists reports, while ReadLists runs, whether the lists are the first ones since the
-// server has started, or has lost the session.
-func (c *Conn) ReadsInitialLists() bool { return c.listedAt != c.sessionsLost.Load() }
-
-// beginFeatureRead reads the features of the connection's caller, while serve sees whether the
-// connection is lost. The channel gets when the read began, after it has ended.
-func (c *Conn) beginFeatureRead(ctx context.Context, client *mcpclient.Client) <-chan time.Time {
-	ended := make(chan time.Time, 1)
-	go func() {
-		began := c.ReadFeatures(ctx, client, c)
-		c.refreshes.ended()
-		ended <- began
-	}()
-	return ended
-}
-
-// setReady makes the client, which may have a new session, available to leases.
-func (c *Conn) setReady(client *mcpclient.Client) {
-	c.logLevels.reset(client)
-	c.uses.touch()
-	c.calls.reset()
-	select {
-	case <-c.restartSignal: // the requested start has happened
-	default:
-	}
-	c.state.setReady(client)
-	c.notifyState()
-}
-
-// setState changes the state to one in which there is no client.
-func (c *Conn) setState(state host.State, reason string, retry time.Time) {
-	c.state.set(state, reason, retry)
-	c.notifyState()
-}
-
-func (c *Conn) notifyState() {
-	if c.OnStateChange != nil {
-		c.OnStateChange()
-	}
-}
-
-// recordEnd sets the state after a connection has ended or could not be made.
-func (c *Conn) recordEnd(err error, lasted time.Duration) {
-	switch {
-	case err == nil:
-		c.setState(host.Idle, "", time.Time{})
-	case errors.Is(err, host.ErrNeedsApproval):
-		c.setState(host.NeedsApproval, err.Error(), time.Time{})
-	case errors.Is(err, mcpauth.ErrSignInRequired):
-		c.setState(host.NeedsSignIn, err.Error(), time.Time{})
-	default:
-		state := host.Failed
-		pause, suspended := c.backoff.add(time.Now(), lasted)
-		if suspended {
-			state = host.Suspended
-		}
-		c.setState(state, err.Error(), time.Now().Add(pause))
-	}
-}
 
 // CloseClient closes a client of the connection.
 func (c *Conn) CloseClient(client *mcpclient.Client) {
@@ -418,15 +211,4 @@ func (c *Conn) IsClosed() bool { return c.state.isClosed() }
 func (c *Conn) evict() {
 	c.state.refuse(errEvicted)
 	c.cancel()
-}
-
-// isStateless reports whether a server speaks the revision without sessions.
-func isStateless(r mcp.Revision) bool { return r == mcp.V20260728 }
-
-// signal sends a token unless one is pending.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -306,7 +306,7 @@ func (p *Pool) run(c Caller, conn *Conn) {
 		defer conn.uses.releasePlaces()
 		defer p.remove(c, conn)
 		defer stop()
-		conn.run(conn.ctx)
+		conn.run()
 	})
 }
 

@@ -28,27 +28,34 @@ func (e *callerError) Error() string { return e.text }
 
 func (e *callerError) Unwrap() error { return e.err }
 
-// callerErrorOf returns the error of a call for its caller: that a person has to approve the
+// callerErrors turns errors of one upstream into what callers see of them.
+type callerErrors struct {
+	Params
+	questions *questions
+	elicited  *elicitedURLs
+}
+
+// unavailable returns the error of a call for its caller: that a person has to approve the
 // upstream, or that it is unavailable with an incident id, under which the log of the host has the
 // reason.
-func (rl *Relay) callerErrorOf(err error) error {
-	whole := fmt.Errorf("upstream %q: %w", rl.Key, err)
+func (c *callerErrors) unavailable(err error) error {
+	whole := fmt.Errorf("upstream %q: %w", c.Key, err)
 	if e, ok := errors.AsType[*link.PublicError](err); ok {
-		return &callerError{fmt.Sprintf("upstream %q: %s", rl.Key, e), whole}
+		return &callerError{fmt.Sprintf("upstream %q: %s", c.Key, e), whole}
 	}
 	if errors.Is(err, context.Canceled) {
-		return &callerError{fmt.Sprintf("upstream %q: the call was cancelled", rl.Key), whole}
+		return &callerError{fmt.Sprintf("upstream %q: the call was cancelled", c.Key), whole}
 	}
 	if e, ok := errors.AsType[*link.NotReadyError](err); ok && e.State == host.NeedsApproval {
-		return &callerError{rl.ApprovalHint(), whole}
+		return &callerError{c.ApprovalHint(), whole}
 	}
 	incident := NewIncident()
 	event := "a call failed"
 	if _, broken := errors.AsType[*mcpclient.ProtocolError](err); broken { // the operator of the server has to know
 		event = "the server violates the protocol"
 	}
-	rl.Log.Warn(event, "incident", incident, "error", RecordedText(err))
-	return &callerError{fmt.Sprintf("upstream %q: %s (incident %s)", rl.Key, publicReason(err), incident), whole}
+	c.Log.Warn(event, "incident", incident, "error", RecordedText(err))
+	return &callerError{fmt.Sprintf("upstream %q: %s (incident %s)", c.Key, publicReason(err), incident), whole}
 }
 
 // publicReason returns what callers see of the reason of an error.
@@ -96,10 +103,10 @@ func withDetails(err error) error {
 	return err
 }
 
-// CallerError turns an error of an upstream into an error of the gateway. Errors about
+// of turns an error of an upstream into an error of the gateway. Errors about
 // the request are passed on. Errors about the message that carried it concern only the
 // host and the upstream.
-func (rl *Relay) CallerError(r *mcpserver.Request, err error) error {
+func (c *callerErrors) of(r *mcpserver.Request, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -111,10 +118,10 @@ func (rl *Relay) CallerError(r *mcpserver.Request, err error) error {
 			bounded.Number = e.Number
 			return bounded
 		case mcp.CodeURLElicitationRequired:
-			if err := rl.elicited.addRequired(r.Session(), r.Owner(), e.Data); err != nil {
-				return rl.callerErrorOf(err)
+			if err := c.elicited.addRequired(r.Session(), r.Owner(), e.Data); err != nil {
+				return c.unavailable(err)
 			}
-			named, err := rl.questions.relayedRequirement(e)
+			named, err := c.questions.relayedRequirement(e)
 			if err != nil {
 				return err
 			}
@@ -125,7 +132,7 @@ func (rl *Relay) CallerError(r *mcpserver.Request, err error) error {
 			}
 		}
 	}
-	return rl.callerErrorOf(err)
+	return c.unavailable(err)
 }
 
 // maxErrorText limits the text of an upstream's error, and maxErrorData its data, in bytes.

@@ -25,6 +25,7 @@ const (
 // URLs. The upstream names the id when the elicitation is complete. Each session has ids of its
 // own, because processes of one upstream may use the same ones.
 type elicitedURLs struct {
+	Params
 	pool *mcpserver.OwnerPool
 
 	mu      sync.Mutex
@@ -41,10 +42,11 @@ type elicitedURL struct {
 	stop    func() bool // of the function that removes it when the session ends
 }
 
-func newElicitedURLs() elicitedURLs {
+func newElicitedURLs(p Params) elicitedURLs {
 	return elicitedURLs{
-		pool: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxElicitedBytes}),
-		byID: make(map[string]map[*mcpserver.Session]*elicitedURL), byOwner: make(map[mcpserver.Owner][]*elicitedURL),
+		Params: p,
+		pool:   mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxElicitedBytes}),
+		byID:   make(map[string]map[*mcpserver.Session]*elicitedURL), byOwner: make(map[mcpserver.Owner][]*elicitedURL),
 	}
 }
 
@@ -161,27 +163,39 @@ func (e *elicitedURLs) complete(session *mcpserver.Session, id string) (complete
 	return completed
 }
 
-// OnNotification returns the handler for notifications/elicitation/complete on a
+// onNotification returns the handler for notifications/elicitation/complete on a
 // connection. It relays them to the session of the connection, so that the process of one caller
 // cannot complete what another caller was asked. On a shared connection the id alone says whose
 // elicitation is complete; other connections without a session have asked nobody.
 //
 // Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
-func (rl *Relay) OnNotification(conn *link.Conn) func(context.Context, string, jsontext.Value) {
+func (e *elicitedURLs) onNotification(conn *link.Conn) func(context.Context, string, jsontext.Value) {
 	return func(ctx context.Context, method string, params jsontext.Value) {
 		var p mcp.ElicitationCompleteParams
-		if method != mcp.NotificationElicitationComplete || json.Unmarshal(params, &p) != nil || conn.Session == nil && !rl.Settings.Share {
+		if method != mcp.NotificationElicitationComplete || json.Unmarshal(params, &p) != nil || conn.Session == nil && !e.Settings.Share {
 			return
 		}
-		for _, completed := range rl.elicited.complete(conn.Session, p.ElicitationID) {
-			rl.completeURL(ctx, completed.session, completed.url)
+		for _, completed := range e.complete(conn.Session, p.ElicitationID) {
+			e.completeURL(ctx, completed.session, completed.url)
 		}
 	}
 }
 
 // completeURL tells the client of a session that a URL elicitation is complete.
-func (rl *Relay) completeURL(ctx context.Context, session *mcpserver.Session, address string) {
+func (e *elicitedURLs) completeURL(ctx context.Context, session *mcpserver.Session, address string) {
 	if err := session.ElicitationComplete(ctx, address); err != nil {
-		rl.Log.Info("elicitation: cannot notify the client that the URL elicitation is complete", "error", err)
+		e.Log.Info("elicitation: cannot notify the client that the URL elicitation is complete", "error", err)
+	}
+}
+
+// completeURLs tells a caller of the session era that URL elicitations are complete,
+// because the upstream has continued.
+func (e *elicitedURLs) completeURLs(r *mcpserver.Request, addresses []string) {
+	session := r.Session()
+	for _, address := range addresses {
+		if session == nil {
+			return
+		}
+		e.completeURL(session.Context(), session, address)
 	}
 }

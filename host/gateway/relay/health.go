@@ -22,6 +22,8 @@ const maxFailedCalls = 3
 // and how often a session was lost. It decides nothing: calls are sent to an upstream
 // that is failing, and the first that succeeds makes it ready again.
 type health struct {
+	Params
+
 	mu           sync.Mutex // guards the fields below
 	failed       int        // calls since the last one that succeeded
 	reason       string     // of the last one that failed
@@ -29,9 +31,9 @@ type health struct {
 	sessionLost  time.Time // the last time
 }
 
-// recordCall records how a call ended. It reports whether the upstream has begun or
+// count counts a call that has ended. It reports whether the upstream has begun or
 // ceased to be failing.
-func (h *health) recordCall(ctx context.Context, err error) (changed bool) {
+func (h *health) count(ctx context.Context, err error) (changed bool) {
 	if ctx.Err() != nil || err != nil && !isFault(err) {
 		return false
 	}
@@ -90,19 +92,15 @@ func (h *health) fillStatus(s *host.Status) {
 	}
 }
 
-// FillStatus sets the fields of a status that describe calls and sessions. The fields of
-// the connection are set already.
-func (rl *Relay) FillStatus(s *host.Status) { rl.health.fillStatus(s) }
-
 // recordCall records how a call of the upstream ended, and reports a change of its state.
-func (rl *Relay) recordCall(ctx context.Context, err error) {
-	if rl.health.recordCall(ctx, err) {
-		rl.Pool.SharedConn().ReportStatus()
+func (h *health) recordCall(ctx context.Context, err error) {
+	if h.count(ctx, err) {
+		h.Pool.SharedConn().ReportStatus()
 	}
 }
 
-// OnEvent returns the function that receives the events of a connection's client.
-func (rl *Relay) OnEvent(conn *link.Conn) func(context.Context, mcpclient.Event) {
+// onEvent returns the function that receives the events of a connection's client.
+func (h *health) onEvent(conn *link.Conn) func(context.Context, mcpclient.Event) {
 	sessionLost := false // events come one at a time
 	return func(ctx context.Context, e mcpclient.Event) {
 		switch e.Kind {
@@ -110,8 +108,8 @@ func (rl *Relay) OnEvent(conn *link.Conn) func(context.Context, mcpclient.Event)
 			sessionLost = errors.Is(e.Err, mcpclient.ErrSessionLost)
 		case mcpclient.EventReinitialised:
 			if sessionLost {
-				rl.health.recordSessionLost()
-				rl.Pool.SharedConn().ReportStatus()
+				h.recordSessionLost()
+				h.Pool.SharedConn().ReportStatus()
 			}
 		}
 		conn.OnEvent(ctx, e)

@@ -13,9 +13,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// maxShownName limits a name in an error or a text, in bytes.
-const maxShownName = 200
-
 // questions decides what an upstream may ask, and how its questions are shown.
 type questions struct {
 	*host.Upstream

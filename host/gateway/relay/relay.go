@@ -14,7 +14,6 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -38,58 +37,27 @@ type Relay struct {
 	Params
 	questions questions
 	elicited  elicitedURLs
+	errors    callerErrors
 	health    health
 	watches   watches
 }
 
-// Params are the parameters of a Relay.
-type Params struct {
-	*host.Upstream
-	Pool *link.Pool
-	// OtherKeys returns the keys of the other upstreams, which no question must imitate.
-	OtherKeys func() []string
-	// ApprovalHint returns what callers see while the upstream waits for the approval of a person.
-	ApprovalHint func() string
-	Log          *slog.Logger
-}
-
 // New returns a relay to an upstream.
 func New(p Params) *Relay {
-	return &Relay{
+	rl := &Relay{
 		Params:    p,
 		questions: questions{p.Upstream, p.OtherKeys},
-		elicited:  newElicitedURLs(),
-		watches:   watches{pool: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: MaxWatches})},
+		elicited:  newElicitedURLs(p),
+		health:    health{Params: p},
+		watches:   watches{Params: p, pool: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: MaxWatches})},
 	}
+	rl.errors = callerErrors{p, &rl.questions, &rl.elicited}
+	return rl
 }
 
 // MayAsk reports whether the upstream may ask a caller with certain capabilities anything.
 func (rl *Relay) MayAsk(c link.Capabilities) bool {
 	return rl.questions.relayed(c) != link.Capabilities{}
-}
-
-// SendFunc sends one request to an upstream, for instance a call of a tool.
-type SendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) (mcp.Result, error)
-
-// Request is one round of a request to relay.
-type Request struct {
-	State   State                     // after the earlier rounds
-	Answers map[string]jsontext.Value // of the caller
-	// On is the connection to use; nil stands for any one that serves the caller.
-	On     *link.Conn
-	Send   SendFunc
-	Policy Policy
-}
-
-// Policy is what a relay asks about a request.
-type Policy interface {
-	// Begin is called at the beginning of each round. resumed says that the upstream has got the request
-	// already. An error is that of the request, which is not sent.
-	Begin(resumed bool) error
-	// NextRound returns what the policy keeps of the request until its next round.
-	NextRound() jsontext.Value
-	// Abandoned is called when a request has ended because its caller sends no further round.
-	Abandoned(error)
 }
 
 // Send sends a request for the caller of ctx over the connection that serves the caller, and relays the
@@ -142,8 +110,8 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 	c.progressBefore, c.progress = q.State.Progress, q.State.Progress
 	l, err := rl.lease(c, q.On)
 	if err != nil {
-		rl.recordCall(c.Context, err)
-		return nil, rl.CallerError(c.Request, err)
+		rl.health.recordCall(c.Context, err)
+		return nil, rl.errors.of(c.Request, err)
 	}
 	opts := c.options(l)
 	if q.State.UpstreamState != nil || rl.Pool.CanAskCaller(link.CallerOf(c.Request)) {
@@ -160,13 +128,13 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 		c.WaitAndClose()
 	}
 	err = l.EndError(err)
-	rl.recordCall(c.Context, err)
+	rl.health.recordCall(c.Context, err)
 	l.Release(err)
 	if required, ok := errors.AsType[*mcpclient.InputRequiredError](err); ok {
 		return rl.questionsResult(c, q, required.Result)
 	}
-	rl.completeURLs(c.Request, q.State.URLs)
-	return result, rl.CallerError(c.Request, err)
+	rl.elicited.completeURLs(c.Request, q.State.URLs)
+	return result, rl.errors.of(c.Request, err)
 }
 
 // lease returns a lease of the connection that serves the caller of a call, or of the given one.
@@ -182,8 +150,8 @@ func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp
 	c := newSilentCall(ctx, mcpserver.From(ctx))
 	l, err := rl.lease(c, on)
 	if err != nil {
-		rl.recordCall(ctx, err)
-		return nil, rl.CallerError(c.Request, err)
+		rl.health.recordCall(ctx, err)
+		return nil, rl.errors.of(c.Request, err)
 	}
 	opts := c.options(l)
 	if c.Request.Session() == nil {
@@ -191,12 +159,12 @@ func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp
 	}
 	result, err := send(ctx, l.Client, opts...)
 	err = l.EndError(err)
-	rl.recordCall(ctx, err)
+	rl.health.recordCall(ctx, err)
 	l.Release(err)
 	if _, asks := errors.AsType[*mcpclient.InputRequiredError](err); asks {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: upstream %q requires input, and the client cannot be asked in this request", c.Request.Method(), rl.Key)
 	}
-	return result, rl.CallerError(c.Request, err)
+	return result, rl.errors.of(c.Request, err)
 }
 
 // questionsResult returns the questions of an upstream of the stateless era as a result
@@ -223,7 +191,7 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 		}
 		ours.InputRequests[key] = question
 	}
-	rl.completeURLs(c.Request, slices.DeleteFunc(q.State.URLs, func(v string) bool { return slices.Contains(s.URLs, v) }))
+	rl.elicited.completeURLs(c.Request, slices.DeleteFunc(q.State.URLs, func(v string) bool { return slices.Contains(s.URLs, v) }))
 	if len(ours.InputRequests) == 0 && c.Request.Revision() != mcp.V20260728 {
 		select {
 		case <-time.After(stateOnlyPause):
@@ -234,14 +202,25 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 	return s.wrap(ours)
 }
 
-// completeURLs tells a caller of the session era that URL elicitations are complete,
-// because the upstream has continued.
-func (rl *Relay) completeURLs(r *mcpserver.Request, addresses []string) {
-	session := r.Session()
-	for _, address := range addresses {
-		if session == nil {
-			return
-		}
-		rl.completeURL(session.Context(), session, address)
-	}
+// CallerError turns an error of the upstream into what the sender of a request sees of it.
+func (rl *Relay) CallerError(r *mcpserver.Request, err error) error { return rl.errors.of(r, err) }
+
+// Watch adds a subscriber to a resource until stop is called. subscribed is the URI to which
+// it subscribes. It returns nil if there are too many watches.
+func (rl *Relay) Watch(ctx context.Context, r *mcpserver.Request, uri, subscribed string) (w *Watch, stop func()) {
+	return rl.watches.watch(ctx, r, uri, subscribed)
 }
+
+// OnEvent returns the function that receives the events of a connection's client.
+func (rl *Relay) OnEvent(conn *link.Conn) func(context.Context, mcpclient.Event) {
+	return rl.health.onEvent(conn)
+}
+
+// OnNotification returns the function that receives the notifications of a connection's client.
+func (rl *Relay) OnNotification(conn *link.Conn) func(context.Context, string, jsontext.Value) {
+	return rl.elicited.onNotification(conn)
+}
+
+// FillStatus sets the fields of a status that describe calls and sessions. The fields of
+// the connection are set already.
+func (rl *Relay) FillStatus(s *host.Status) { rl.health.fillStatus(s) }

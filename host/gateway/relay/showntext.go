@@ -15,6 +15,9 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
+// maxShownName limits a name in an error or a text, in bytes.
+const maxShownName = 200
+
 // shownText returns a text of several lines with the characters made visible that are not shown.
 func shownText(text string) string { return host.EscapeUnprintable(text, '\n', '\t') }
 

@@ -28,6 +28,7 @@ const (
 // watches are the watched resources of one upstream. All subscribers that use one
 // connection share a watch.
 type watches struct {
+	Params
 	pool *mcpserver.OwnerPool
 
 	mu   sync.Mutex
@@ -43,7 +44,7 @@ type watchID struct {
 // its request.
 type Watch struct {
 	watchID
-	relay           *Relay
+	of              *watches
 	cancel          context.CancelFunc
 	established     chan struct{} // closed when the upstream confirms or refuses
 	markEstablished func()        // closes established
@@ -70,15 +71,15 @@ func (s subscriber) notify(key, uri string) {
 	s.request.Updated(uri)
 }
 
-// Watch adds a subscriber to a resource until stop is called. subscribed is the URI to which
+// watch adds a subscriber to a resource until stop is called. subscribed is the URI to which
 // it subscribes. It returns nil if there are too many watches.
-func (rl *Relay) Watch(ctx context.Context, r *mcpserver.Request, uri, subscribed string) (w *Watch, stop func()) {
+func (ws *watches) watch(ctx context.Context, r *mcpserver.Request, uri, subscribed string) (w *Watch, stop func()) {
 	added := subscriber{r, uri != subscribed, link.PlaceFrom(ctx)}
 	id := watchID{uri: uri}
-	if !rl.Settings.Share {
+	if !ws.Settings.Share {
 		id.caller = link.CallerOf(r)
 	}
-	for _, get := range []func(watchID, subscriber) *Watch{rl.joinWatch, rl.beginWatch, rl.joinWatch} { // another request may begin it meanwhile
+	for _, get := range []func(watchID, subscriber) *Watch{ws.join, ws.begin, ws.join} { // another request may begin it meanwhile
 		if w = get(id, added); w != nil {
 			return w, sync.OnceFunc(func() { w.removeSubscriber(added) })
 		}
@@ -86,9 +87,8 @@ func (rl *Relay) Watch(ctx context.Context, r *mcpserver.Request, uri, subscribe
 	return nil, func() {}
 }
 
-// joinWatch adds a subscriber to a watch, and returns nil if there is none.
-func (rl *Relay) joinWatch(id watchID, added subscriber) *Watch {
-	ws := &rl.watches
+// join adds a subscriber to a watch, and returns nil if there is none.
+func (ws *watches) join(id watchID, added subscriber) *Watch {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w := ws.byID[id]
@@ -100,28 +100,27 @@ func (rl *Relay) joinWatch(id watchID, added subscriber) *Watch {
 	return w
 }
 
-// beginWatch starts a watch with its first subscriber, or returns nil when there are too many.
-func (rl *Relay) beginWatch(id watchID, first subscriber) *Watch {
+// begin starts a watch with its first subscriber, or returns nil when there are too many.
+func (ws *watches) begin(id watchID, first subscriber) *Watch {
 	owner := first.request.Owner()
-	w := &Watch{watchID: id, relay: rl, established: make(chan struct{}), owner: owner, subscribers: map[subscriber]mcpserver.Owner{first: owner}}
+	w := &Watch{watchID: id, of: ws, established: make(chan struct{}), owner: owner, subscribers: map[subscriber]mcpserver.Owner{first: owner}}
 	w.markEstablished = sync.OnceFunc(func() { close(w.established) })
 	var ctx context.Context
-	ctx, w.cancel = context.WithCancel(rl.Pool.Context())
-	place, err := rl.watches.pool.Take(owner, w.units(), w.evict)
+	ctx, w.cancel = context.WithCancel(ws.Pool.Context())
+	place, err := ws.pool.Take(owner, w.units(), w.evict)
 	if err != nil {
 		w.cancel()
 		return nil
 	}
 	w.setPlace(owner, place)
-	ws := &rl.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	begin := func(context.Context) {
+	follow := func(context.Context) {
 		defer w.markEstablished()
 		defer w.end()
 		w.run(ctx)
 	}
-	if ws.byID[id] != nil || ctx.Err() != nil || !rl.Pool.Go(begin) { // or another request has begun the watch
+	if ws.byID[id] != nil || ctx.Err() != nil || !ws.Pool.Go(follow) { // or another request has begun the watch
 		w.cancel()
 		place.Release()
 		return nil
@@ -178,7 +177,7 @@ func (w *Watch) evict() {
 	for s, owner := range w.subscribers {
 		if owner == w.owner {
 			delete(w.subscribers, s)
-			defer s.notify(w.relay.Key, w.uri)
+			defer s.notify(w.of.Key, w.uri)
 		}
 	}
 	w.mu.Unlock()
@@ -195,7 +194,7 @@ func (w *Watch) countToAnother() {
 	left := len(w.subscribers) > 0
 	w.mu.Unlock()
 	if left {
-		if place, err := w.relay.watches.pool.Take(owner, w.units(), w.evict); err == nil {
+		if place, err := w.of.pool.Take(owner, w.units(), w.evict); err == nil {
 			w.setPlace(owner, place)
 			return
 		}
@@ -206,7 +205,7 @@ func (w *Watch) countToAnother() {
 
 // endIfUnused ends the watch unless it has another subscriber by now.
 func (w *Watch) endIfUnused() {
-	ws := &w.relay.watches
+	ws := w.of
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w.mu.Lock()
@@ -218,7 +217,7 @@ func (w *Watch) endIfUnused() {
 
 // end ends the watch.
 func (w *Watch) end() {
-	ws := &w.relay.watches
+	ws := w.of
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w.mu.Lock()
@@ -230,7 +229,7 @@ func (w *Watch) end() {
 func (w *Watch) endLocked() {
 	w.cancel()
 	w.place.Release()
-	if ws := &w.relay.watches; ws.byID[w.watchID] == w {
+	if ws := w.of; ws.byID[w.watchID] == w {
 		delete(ws.byID, w.watchID)
 	}
 }
@@ -245,7 +244,7 @@ func (w *Watch) run(ctx context.Context) {
 			l.Release(err)
 		}
 		if isRefusedError(err) {
-			w.relay.Log.Info("resources: the upstream refuses the subscription", "uri", w.uri, "error", err)
+			w.of.Log.Info("resources: the upstream refuses the subscription", "uri", w.uri, "error", err)
 			w.mu.Lock()
 			w.refused = err
 			w.mu.Unlock()
@@ -272,7 +271,7 @@ func (w *Watch) lease(ctx context.Context) (link.Lease, error) {
 		return link.Lease{}, mcpclient.ErrClosed
 	}
 	c := newSilentCall(ctx, of.request)
-	return w.relay.Pool.Lease(link.WithPlace(ctx, of.place), link.Use{Caller: w.caller, Owner: owner, Call: &c.Call})
+	return w.of.Pool.Lease(link.WithPlace(ctx, of.place), link.Use{Caller: w.caller, Owner: owner, Call: &c.Call})
 }
 
 // follow notifies the subscribers of changes until the connection is lost. After a
@@ -321,7 +320,7 @@ func (w *Watch) notifySubscribers(uri string) {
 	all := slices.Collect(maps.Keys(w.subscribers))
 	w.mu.Unlock()
 	for _, s := range all {
-		s.notify(w.relay.Key, uri)
+		s.notify(w.of.Key, uri)
 	}
 }
 

@@ -1,0 +1,225 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// loop is the state of the goroutine that makes the transitions of a connection.
+type loop struct {
+	*Conn
+	backoff backoff
+	// listedAt is Conn.sessionsLost when the last read of the lists began, or -1 before the first read
+	// since the server was connected to.
+	listedAt int64
+}
+
+// run connects and reconnects until ctx is done, or a connection that is not shared is unused.
+func (l *loop) run(ctx context.Context) {
+	defer l.cancel()
+	defer l.state.close()
+	for l.waitToStart(ctx) {
+		l.setState(host.Starting, "", time.Time{})
+		client, err := l.Connect(ctx, l.Conn)
+		began := time.Now()
+		if err == nil {
+			err = l.serve(ctx, client)
+		}
+		l.recordEnd(err, time.Since(began))
+		if client != nil {
+			l.CloseClient(client)
+		}
+		if l.OnLost != nil {
+			l.OnLost(l.Conn)
+		}
+	}
+}
+
+// waitToStart waits until it is time to connect. It reports false when the connection is
+// to be closed.
+func (l *loop) waitToStart(ctx context.Context) bool {
+	for {
+		state, due := l.state.nextStart(l.Kind)
+		var timer <-chan time.Time
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case state == host.Starting:
+			return true
+		case !due.IsZero():
+			timer = time.After(time.Until(due))
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-l.restartSignal:
+			l.backoff = backoff{}
+			return true
+		case <-l.wakeSignal:
+			if state == host.Idle && l.uses.isLeased() { // otherwise the token is stale
+				return true
+			}
+		case <-timer:
+			if state == host.Idle {
+				return false
+			}
+			if l.Kind == Shared || l.uses.isLeased() {
+				return true
+			}
+			l.setState(host.Idle, "", time.Time{})
+		}
+	}
+}
+
+// serve makes the client available to leases until the connection is lost, which is an error, or
+// unused, which is no error.
+func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
+	l.listedAt = -1
+	if err := l.readInitialLists(ctx, client); err != nil {
+		return err
+	}
+	l.setReady(client)
+	unused := time.NewTimer(l.IdleTimeout)
+	defer unused.Stop()
+	if l.IdleTimeout == 0 {
+		unused.Stop()
+	}
+	var pace refreshPace
+	var reading <-chan time.Time // gets the beginning of a read of features; nil if none runs
+	readCtx, stopReading := context.WithCancel(ctx)
+	defer func() {
+		stopReading()
+		if reading != nil {
+			<-reading
+		}
+	}()
+	for {
+		listsChanged, wait := l.refreshes.changed, (<-chan time.Time)(nil)
+		if reading != nil {
+			listsChanged = nil
+		} else if rest := l.refreshes.restBeforeRead(&pace); rest > 0 {
+			listsChanged, wait = nil, time.After(rest)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wait:
+		case <-l.refreshes.awaited:
+		case err := <-l.lost:
+			if client.Ping(ctx, mcpclient.WithTimeout(pingTimeout)) != nil {
+				return err
+			}
+			l.setReady(client) // which may have opened a new session
+			l.refreshes.request()
+		case <-l.statusChanged:
+			l.OnStateChange()
+		case <-l.logLevels.changed:
+			if err := l.logLevels.relay(ctx, client); err != nil {
+				l.Log.Info("logging: cannot set the level of the upstream", "error", err)
+			}
+		case began := <-reading:
+			if reading = nil; !began.IsZero() {
+				pace.read(began)
+			}
+		case <-listsChanged:
+			if l.ReadFeatures != nil {
+				reading = l.beginFeatureRead(readCtx, client)
+				continue
+			}
+			began := time.Now()
+			if err := l.refresh(ctx, client); err != nil {
+				return err
+			}
+			pace.read(began)
+		case <-unused.C:
+			rest := l.state.idleIfUnused(&l.uses, l.IdleTimeout)
+			if rest <= 0 {
+				return nil
+			}
+			unused.Reset(rest)
+		}
+	}
+}
+
+// readInitialLists reads the lists before the connection is ready.
+func (l *loop) readInitialLists(ctx context.Context, client *mcpclient.Client) error {
+	if l.ReadLists == nil {
+		return nil
+	}
+	return l.refresh(ctx, client)
+}
+
+// refresh reads the lists.
+func (l *loop) refresh(ctx context.Context, client *mcpclient.Client) (err error) {
+	defer l.refreshes.ended()
+	if l.ReadLists == nil {
+		return nil
+	}
+	began := l.sessionsLost.Load()
+	started := func() bool { return l.listedAt != l.sessionsLost.Load() }
+	if err = l.ReadLists(ctx, client, started); err == nil {
+		l.listedAt = began
+	}
+	return err
+}
+
+// beginFeatureRead reads the features of the connection's caller, while serve sees whether the
+// connection is lost. The channel gets when the read began, after it has ended.
+func (l *loop) beginFeatureRead(ctx context.Context, client *mcpclient.Client) <-chan time.Time {
+	ended := make(chan time.Time, 1)
+	go func() {
+		began := l.ReadFeatures(ctx, client, l.Conn)
+		l.refreshes.ended()
+		ended <- began
+	}()
+	return ended
+}
+
+// setReady makes the client, which may have a new session, available to leases.
+func (l *loop) setReady(client *mcpclient.Client) {
+	l.logLevels.reset(client)
+	l.uses.touch()
+	l.calls.reset()
+	select {
+	case <-l.restartSignal: // the requested start has happened
+	default:
+	}
+	l.state.setReady(client)
+	l.notifyState()
+}
+
+// setState changes the state to one in which there is no client.
+func (l *loop) setState(state host.State, reason string, retry time.Time) {
+	l.state.set(state, reason, retry)
+	l.notifyState()
+}
+
+func (l *loop) notifyState() {
+	if l.OnStateChange != nil {
+		l.OnStateChange()
+	}
+}
+
+// recordEnd sets the state after a connection has ended or could not be made.
+func (l *loop) recordEnd(err error, lasted time.Duration) {
+	switch {
+	case err == nil:
+		l.setState(host.Idle, "", time.Time{})
+	case errors.Is(err, host.ErrNeedsApproval):
+		l.setState(host.NeedsApproval, err.Error(), time.Time{})
+	case errors.Is(err, mcpauth.ErrSignInRequired):
+		l.setState(host.NeedsSignIn, err.Error(), time.Time{})
+	default:
+		state := host.Failed
+		pause, suspended := l.backoff.add(time.Now(), lasted)
+		if suspended {
+			state = host.Suspended
+		}
+		l.setState(state, err.Error(), time.Now().Add(pause))
+	}
+}

@@ -1,0 +1,19 @@
+package relay
+
+import (
+	"log/slog"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
+)
+
+// Params are the parameters of a Relay.
+type Params struct {
+	*host.Upstream
+	Pool *link.Pool
+	// OtherKeys returns the keys of the other upstreams, which no question must imitate.
+	OtherKeys func() []string
+	// ApprovalHint returns what callers see while the upstream waits for the approval of a person.
+	ApprovalHint func() string
+	Log          *slog.Logger
+}

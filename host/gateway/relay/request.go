@@ -1,0 +1,34 @@
+package relay
+
+import (
+	"context"
+	"encoding/json/jsontext"
+
+	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// SendFunc sends one request to an upstream, for instance a call of a tool.
+type SendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) (mcp.Result, error)
+
+// Request is one round of a request to relay.
+type Request struct {
+	State   State                     // after the earlier rounds
+	Answers map[string]jsontext.Value // of the caller
+	// On is the connection to use; nil stands for any one that serves the caller.
+	On     *link.Conn
+	Send   SendFunc
+	Policy Policy
+}
+
+// Policy is what a relay asks about a request.
+type Policy interface {
+	// Begin is called at the beginning of each round. resumed says that the upstream has got the request
+	// already. An error is that of the request, which is not sent.
+	Begin(resumed bool) error
+	// NextRound returns what the policy keeps of the request until its next round.
+	NextRound() jsontext.Value
+	// Abandoned is called when a request has ended because its caller sends no further round.
+	Abandoned(error)
+}
