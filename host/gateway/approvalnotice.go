@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -64,7 +65,7 @@ func approvalHint(servers, name string) string {
 // not see: what has to be done if its upstream waits for approval, else err. It is the same whether
 // the upstream has such a feature or not.
 func (u *upstream) explainUnknown(r *mcpserver.Request, wire string, err error) error {
-	if !u.awaitsApproval() || u.source.Offers(r, wire) {
+	if !u.awaitsApproval() || u.source.View(link.CallerOf(r)).Offers(r.Method(), wire) {
 		return err
 	}
 	return &mcp.Error{Code: mcp.CodeOf(err), Message: u.approvalHint()}

@@ -116,7 +116,7 @@ func (u *upstream) consentRequest(r *mcpserver.Request, entry catalog.Entry[mcp.
 
 // stillOffers reports whether a caller can call a tool now, as it is defined in entry.
 func (u *upstream) stillOffers(c link.Caller, entry catalog.Entry[mcp.Tool]) bool {
-	return u.gateway.byKey(u.Key) == u && u.source.StillOffers(c, entry) // otherwise the configuration has changed
+	return u.gateway.byKey(u.Key) == u && u.source.View(c).StillOffers(entry) // otherwise the configuration has changed
 }
 
 // askClient asks the client of a call for the consent of its user. If it cannot ask, the

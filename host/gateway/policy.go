@@ -1,15 +1,12 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
-	"github.com/fondaco/fondaco/mcp"
 )
 
 // requestPolicy is the relay.Policy of a request: it records the request before it is sent, if it has to
@@ -65,17 +62,4 @@ func (p *requestPolicy) Abandoned(err error) {
 	d := *p.decision
 	d.Outcome = host.OutcomeCancelled
 	p.upstream.gateway.record(d, err)
-}
-
-// send sends a request that needs no consent.
-func (u *upstream) send(ctx context.Context, d *host.Decision, in mcp.InputResponseParams, on *link.Conn, send relay.SendFunc) (mcp.Result, error) {
-	s, err := relay.DecodeState(in.RequestState)
-	if err != nil {
-		return nil, err
-	}
-	policy, err := u.newPolicy(d, s)
-	if err != nil {
-		return nil, err
-	}
-	return u.relay.Send(ctx, &relay.Request{State: s, Answers: in.InputResponses, On: on, Send: send, Policy: policy})
 }

@@ -145,7 +145,7 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 			return result, err
 		}
 		if u := g.byKey(host.KeyOf(called.Name)); u != nil {
-			if name, outcome := u.source.HiddenTool(link.CallerOf(r), called.Name); name != "" {
+			if name, outcome := u.source.View(link.CallerOf(r)).HiddenTool(called.Name); name != "" {
 				d := g.decision(r, mcpserver.StartedAt(ctx), host.ActionCall)
 				d.Upstream, d.Name, d.Outcome = u.Key, name, outcome
 				u.setArguments(&d, called.Arguments)

@@ -10,88 +10,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// relaySubscriptions is middleware that watches a resource at its upstream while a client
-// is subscribed: in the session era from resources/subscribe to resources/unsubscribe,
-// another initialize or the end of the session, in the stateless era during
-// subscriptions/listen.
-func (g *Gateway) relaySubscriptions(next mcpserver.Handler) mcpserver.Handler {
-	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		switch r.Method() {
-		case mcp.MethodInitialize:
-			result, err := next(ctx, r)
-			if err == nil {
-				g.resourceSubscriptions.endAll(r.Session())
-			}
-			return result, err
-		case mcp.MethodListen:
-			var p mcp.ListenParams
-			if r.Decode(&p) == nil {
-				defer g.watchAll(ctx, r, p.Notifications.ResourceSubscriptions)()
-			}
-		case mcp.MethodResourcesSubscribe:
-			var p mcp.SubscribeParams
-			if r.Decode(&p) == nil {
-				return g.subscribe(ctx, r, p.URI, next)
-			}
-		case mcp.MethodResourcesUnsubscribe:
-			var p mcp.SubscribeParams
-			if r.Decode(&p) == nil {
-				g.resourceSubscriptions.end(subscription{r.Session(), p.URI})
-			}
-		}
-		return next(ctx, r)
-	}
-}
-
-// watchAll watches resources for subscriptions/listen until stop is called. Resources
-// whose upstream refuses are left out.
-func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []string) (stop func()) {
-	var watches []*relay.Watch
-	var stops []func()
-	for _, uri := range uris {
-		if u, owner := g.resourceOwner(ctx, r, uri); u != nil {
-			w, stop := u.relay.Watch(ctx, r, owner.URI, uri)
-			watches, stops = append(watches, w), append(stops, stop)
-		}
-	}
-	for _, w := range watches {
-		if w != nil {
-			_ = w.WaitEstablished(ctx)
-		}
-	}
-	return func() {
-		for _, stop := range stops {
-			stop()
-		}
-	}
-}
-
-// subscribe watches a resource for a session. It fails if the upstream refuses.
-func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri string, next mcpserver.Handler) (any, error) {
-	u, owner := g.resourceOwner(ctx, r, uri)
-	s := subscription{r.Session(), uri}
-	switch {
-	case u == nil:
-		return nil, resourceNotFound(uri)
-	case s.session == nil, g.resourceSubscriptions.has(s):
-		return next(ctx, r)
-	}
-	w, stop := u.relay.Watch(ctx, r, owner.URI, uri)
-	if w == nil {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %d resources of upstream %q are watched already", relay.MaxWatches, u.Key)
-	}
-	result, err := next(ctx, r)
-	if err == nil {
-		err = subscribeError(r, u, w.WaitEstablished(ctx))
-	}
-	if err != nil {
-		stop()
-		return nil, err
-	}
-	g.resourceSubscriptions.add(s, stop)
-	return result, nil
-}
-
 // subscribeError returns the error of resources/subscribe for an upstream that refuses.
 func subscribeError(r *mcpserver.Request, u *upstream, err error) error {
 	if err == nil {
@@ -113,6 +31,8 @@ func resourceNotFound(uri string) error {
 
 // subscriptions are the resource subscriptions of sessions.
 type subscriptions struct {
+	gateway *Gateway
+
 	mu    sync.Mutex
 	stops map[*mcpserver.Session]map[string]func() // guarded by mu: by URI
 }
@@ -169,4 +89,86 @@ func (s *subscriptions) endAll(session *mcpserver.Session) {
 	for _, stop := range uris {
 		stop()
 	}
+}
+
+// relay is middleware that watches a resource at its upstream while a client
+// is subscribed: in the session era from resources/subscribe to resources/unsubscribe,
+// another initialize or the end of the session, in the stateless era during
+// subscriptions/listen.
+func (s *subscriptions) relay(next mcpserver.Handler) mcpserver.Handler {
+	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+		switch r.Method() {
+		case mcp.MethodInitialize:
+			result, err := next(ctx, r)
+			if err == nil {
+				s.endAll(r.Session())
+			}
+			return result, err
+		case mcp.MethodListen:
+			var p mcp.ListenParams
+			if r.Decode(&p) == nil {
+				defer s.watchAll(ctx, r, p.Notifications.ResourceSubscriptions)()
+			}
+		case mcp.MethodResourcesSubscribe:
+			var p mcp.SubscribeParams
+			if r.Decode(&p) == nil {
+				return s.subscribe(ctx, r, p.URI, next)
+			}
+		case mcp.MethodResourcesUnsubscribe:
+			var p mcp.SubscribeParams
+			if r.Decode(&p) == nil {
+				s.end(subscription{r.Session(), p.URI})
+			}
+		}
+		return next(ctx, r)
+	}
+}
+
+// watchAll watches resources for subscriptions/listen until stop is called. Resources
+// whose upstream refuses are left out.
+func (s *subscriptions) watchAll(ctx context.Context, r *mcpserver.Request, uris []string) (stop func()) {
+	var watches []*relay.Watch
+	var stops []func()
+	for _, uri := range uris {
+		if u, owner := s.gateway.resourceOwner(ctx, r, uri); u != nil {
+			w, stop := u.relay.Watch(ctx, r, owner.URI, uri)
+			watches, stops = append(watches, w), append(stops, stop)
+		}
+	}
+	for _, w := range watches {
+		if w != nil {
+			_ = w.WaitEstablished(ctx)
+		}
+	}
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// subscribe watches a resource for a session. It fails if the upstream refuses.
+func (s *subscriptions) subscribe(ctx context.Context, r *mcpserver.Request, uri string, next mcpserver.Handler) (any, error) {
+	u, owner := s.gateway.resourceOwner(ctx, r, uri)
+	id := subscription{r.Session(), uri}
+	switch {
+	case u == nil:
+		return nil, resourceNotFound(uri)
+	case id.session == nil, s.has(id):
+		return next(ctx, r)
+	}
+	w, stop := u.relay.Watch(ctx, r, owner.URI, uri)
+	if w == nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %d resources of upstream %q are watched already", relay.MaxWatches, u.Key)
+	}
+	result, err := next(ctx, r)
+	if err == nil {
+		err = subscribeError(r, u, w.WaitEstablished(ctx))
+	}
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	s.add(id, stop)
+	return result, nil
 }

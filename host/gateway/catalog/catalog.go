@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"strings"
 	"time"
 
@@ -134,3 +135,14 @@ func collect[T any](items iter.Seq2[T, error], before []T, admit func(*T) bool, 
 
 // errListedTooMuch says why the rest of the lists of an upstream was not read.
 var errListedTooMuch = fmt.Errorf("the lists have more than %d bytes; the rest is left out", maxListedBytes)
+
+// lists reports whether two catalogs list the same features. Resources do not count: in many
+// servers they change all the time, and each read for capabilities may start a process.
+func (c *Catalog) lists(other *Catalog) bool {
+	return c == other || equalDefs(c.tools, other.tools) && equalDefs(c.prompts, other.prompts) && equalDefs(c.templates, other.templates)
+}
+
+// equalDefs reports whether two lists are equal, which is fast for a list and itself.
+func equalDefs[Def any](a, b []Def) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || reflect.DeepEqual(a, b))
+}

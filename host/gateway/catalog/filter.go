@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/gateway/link"
 )
 
 // filter sets which definitions of a catalog clients may see. The listing says who sees them, and
@@ -40,47 +39,6 @@ func (s *Source) otherTools() map[string][]string {
 		others[other.Key] = names
 	}
 	return others
-}
-
-// Refilter filters the definitions again, after an approval.
-func (s *Source) Refilter() {
-	s.refilterCatalog()
-	s.set.Merge()
-	s.capabilityLists.refilter()
-	s.own.refilter()
-}
-
-// refilterCatalog filters the last catalog again.
-func (s *Source) refilterCatalog() {
-	before := s.Catalog()
-	if before.read.IsZero() {
-		return
-	}
-	now := *before
-	if err := s.filter(s.Pool.Context(), &now, host.Listing{Initial: before.initial}); err != nil {
-		s.Log.Error("cannot compare the definitions with the approved ones", "error", err)
-		return
-	}
-	s.findImitations(&now, s.set.otherKeys(s))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.catalog == before { // otherwise a refresh has replaced it and filtered its own definitions
-		s.catalog = &now
-		s.imitations.forgetCatalog(before)
-	}
-}
-
-// refiltered returns features that only some callers have, filtered again, or nil if there are none.
-func (s *Source) refiltered(before *callerFeatures, on *link.Conn) *callerFeatures {
-	if before == nil {
-		return nil
-	}
-	now, err := s.newCallerFeatures(s.Pool.Context(), before.found, new(Catalog), before, before.listing, on)
-	if err != nil {
-		s.Log.Error("cannot compare the definitions with the approved ones", "error", err)
-		return nil
-	}
-	return now
 }
 
 // callerWaiting returns the waiting definitions that only some callers have, each once. Those of

@@ -144,33 +144,3 @@ func (i *imitations) forgetCatalog(replaced *Catalog) {
 		}
 	}
 }
-
-// findImitations finds out which texts of a catalog imitate another upstream, before a merge needs to
-// know. The caller holds no lock.
-func (s *Source) findImitations(cat *Catalog, others []string) {
-	if _, known := s.imitations.catalogResults(cat, others); known {
-		return
-	}
-	results := catalogImitations{catalog: cat, others: others, found: make(map[imitationText]string)}
-	search, unused := s.imitations.searchFor(others), make(omissions)
-	lookup := func(text string, title bool) string {
-		key := search(text, title)
-		if key != "" {
-			results.found[imitationText{text, title}] = key
-		}
-		return key
-	}
-	for _, t := range cat.admitted.Tools {
-		s.presenter.markTool(unused, &t, lookup)
-	}
-	for _, p := range cat.admitted.Prompts {
-		s.presenter.markPrompt(unused, &p, lookup)
-	}
-	for _, r := range cat.resources {
-		s.presenter.markResource(unused, &r, lookup)
-	}
-	for _, t := range cat.admitted.Templates {
-		s.presenter.markTemplate(unused, &t, lookup)
-	}
-	s.imitations.addCatalog(results)
-}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/gateway/link"
 )
 
 // initialLists are the names that an upstream listed first after it had started, by kind. A kind
@@ -50,29 +49,4 @@ func (c *Catalog) namesByKind() map[host.DefinitionKind]map[string]bool {
 	return map[host.DefinitionKind]map[string]bool{
 		host.KindTool: tools, host.KindPrompt: prompts, host.KindTemplate: templates, host.KindInstructions: instructions,
 	}
-}
-
-// initialListsOf returns the lists of the upstream that are known for callers with certain
-// capabilities: what the session of such a caller lists besides was added in it.
-func (s *Source) initialListsOf(c link.Capabilities) initialLists {
-	s.mu.Lock()
-	unread, read := slices.Clone(s.catalog.unread), s.read
-	s.mu.Unlock()
-	if c.ForLists() != (link.Capabilities{}) {
-		features := s.capabilityLists.of(c)
-		if features == nil {
-			return nil
-		}
-		unread = append(unread, features.found.unread...)
-	}
-	if !read {
-		return nil
-	}
-	initial := make(initialLists)
-	for kind := range new(Catalog).namesByKind() { // without names, because what is known is not listed again
-		if !slices.Contains(unread, kind) {
-			initial[kind] = make(map[string]bool)
-		}
-	}
-	return initial
 }

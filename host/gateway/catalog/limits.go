@@ -143,3 +143,13 @@ func (o *omissionTexts) all() []string {
 	}
 	return all
 }
+
+// omissions has for each upstream, by key, which of its features are not registered, and why.
+type omissions map[string]*omissionTexts
+
+func (o omissions) add(key, format string, args ...any) {
+	if o[key] == nil {
+		o[key] = new(omissionTexts)
+	}
+	o[key].add(format, args...)
+}

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,23 +9,6 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 )
-
-// Entry is a feature as clients see it, and the upstream that has it.
-type Entry[Def any] struct {
-	Source       *Source
-	UpstreamName string // the name at the upstream
-	Definition   Def
-	// Listed is the definition of a tool as the upstream has it, to which consent is bound.
-	Listed Def
-	// Verdict says whether calls of a tool need consent.
-	Verdict host.Verdict
-}
-
-// equal reports whether two entries stand for the same feature, and need consent to the same.
-func (e Entry[Def]) equal(other Entry[Def]) bool {
-	return e.Source == other.Source && e.Verdict == other.Verdict && reflect.DeepEqual(e.Definition, other.Definition) &&
-		(e.Verdict != host.Confirm || reflect.DeepEqual(e.Listed, other.Listed))
-}
 
 // mergedCatalog holds the features of all upstreams by the identifier that clients use:
 // wire name, URI or URI template.
@@ -80,7 +62,7 @@ func (set *Set) Merge() {
 	for !set.mergeSearched() {
 		sources := set.list()
 		for _, s := range sources {
-			s.findImitations(s.Catalog(), otherKeys(s, sources))
+			s.findImitations(s.Catalog(), otherKeys(s.Key, sources))
 		}
 	}
 }
@@ -102,16 +84,16 @@ func (set *Set) mergeSearched() bool {
 	server := set.server
 	server.BatchChanges(func() {
 		reconcile(m.registered.tools, wanted.tools, omitted, "tool", server.RemoveTool, func(entry Entry[mcp.Tool]) error {
-			return server.SetTool(entry.Definition, entry.Source.Handlers.Tool(entry, nil), entry.Source.toolOptions()...)
+			return server.SetTool(entry.Definition, entry.source.Handlers.Tool(entry, nil), entry.source.toolOptions()...)
 		})
 		reconcile(m.registered.resources, wanted.resources, omitted, "resource", server.RemoveResource, func(entry Entry[mcp.Resource]) error {
-			return server.SetResource(entry.Definition, set.readResource, entry.Source.resourceOptions()...)
+			return server.SetResource(entry.Definition, set.readResource, entry.source.resourceOptions()...)
 		})
 		reconcile(m.registered.templates, wanted.templates, omitted, "template", server.RemoveTemplate, func(entry Entry[mcp.ResourceTemplate]) error {
-			return server.SetTemplate(entry.Definition, set.readResource, entry.Source.Handlers.TemplateOptions(entry.UpstreamName, nil)...)
+			return server.SetTemplate(entry.Definition, set.readResource, entry.source.Handlers.TemplateOptions(entry.UpstreamName, nil)...)
 		})
 		reconcile(m.registered.prompts, wanted.prompts, omitted, "prompt", server.RemovePrompt, func(entry Entry[mcp.Prompt]) error {
-			return server.SetPrompt(entry.Definition, entry.Source.Handlers.Prompt(entry.UpstreamName, nil), entry.Source.Handlers.PromptOptions(entry.UpstreamName, nil)...)
+			return server.SetPrompt(entry.Definition, entry.source.Handlers.Prompt(entry.UpstreamName, nil), entry.source.Handlers.PromptOptions(entry.UpstreamName, nil)...)
 		})
 	})
 	m.publish()
@@ -135,7 +117,7 @@ func mergeInputs(sources []*Source) (inputs []mergeInput, searched bool) {
 		in := mergeInput{source: s, catalog: new(Catalog)}
 		if cat := s.Catalog(); !s.isWithdrawn() {
 			in.catalog = cat
-			if in.imitations, searched = s.imitations.catalogResults(cat, otherKeys(s, sources)); !searched {
+			if in.imitations, searched = s.imitations.catalogResults(cat, otherKeys(s.Key, sources)); !searched {
 				return nil, false
 			}
 		}
@@ -151,24 +133,24 @@ func mergeCatalogs(inputs []mergeInput, templates map[string]string, offered *of
 	for _, in := range inputs {
 		s, cat, imitates := in.source, in.catalog, in.imitations.of
 		for _, t := range cat.admitted.Tools {
-			if entry, ok := s.toolEntry(t, offered.holder, imitates, omitted); ok {
+			if entry, ok := s.presenter.toolEntry(t, offered.holder, imitates, omitted); ok {
 				addEntry(merged.tools, entry.Definition.Name, entry, omitted, "tool")
 			}
 		}
 		for _, r := range cat.resources {
-			entry := Entry[mcp.Resource]{Source: s, UpstreamName: r.URI, Definition: r}
+			entry := Entry[mcp.Resource]{source: &s.SourceParams, UpstreamName: r.URI, Definition: r}
 			s.presenter.markResource(omitted, &entry.Definition, imitates)
 			entry.Definition.URI = s.presenter.clientURI(r.URI, offered.byURI[r.URI].key, "resource", omitted)
 			addEntry(merged.resources, entry.Definition.URI, entry, omitted, "resource")
 		}
 		for _, t := range cat.admitted.Templates {
-			entry := Entry[mcp.ResourceTemplate]{Source: s, UpstreamName: t.URITemplate, Definition: t}
+			entry := Entry[mcp.ResourceTemplate]{source: &s.SourceParams, UpstreamName: t.URITemplate, Definition: t}
 			s.presenter.markTemplate(omitted, &entry.Definition, imitates)
 			entry.Definition.URITemplate = s.presenter.clientTemplate(t.URITemplate, templates[t.URITemplate], omitted)
 			addEntry(merged.templates, entry.Definition.URITemplate, entry, omitted, "template")
 		}
 		for _, p := range cat.admitted.Prompts {
-			entry := s.promptEntry(p, imitates, omitted)
+			entry := s.presenter.promptEntry(p, imitates, omitted)
 			addEntry(merged.prompts, entry.Definition.Name, entry, omitted, "prompt")
 		}
 	}
@@ -189,26 +171,10 @@ func templateHolders(sources []*Source) map[string]string {
 	return holders
 }
 
-// toolOptions make the server pass on a tool as it came, unless the user wants it validated.
-func (s *Source) toolOptions() []mcpserver.ToolOption {
-	if s.Settings.Validate {
-		return nil
-	}
-	return []mcpserver.ToolOption{mcpserver.Proxied()}
-}
-
-// resourceOptions are toolOptions for a resource.
-func (s *Source) resourceOptions() []mcpserver.ResourceOption {
-	if s.Settings.Validate {
-		return nil
-	}
-	return []mcpserver.ResourceOption{mcpserver.Proxied()}
-}
-
 // addEntry adds an entry unless its identifier is taken.
 func addEntry[Def any](all map[string]Entry[Def], key string, entry Entry[Def], omitted omissions, kind string) {
 	if existing, exists := all[key]; exists {
-		omitted.add(entry.Source.Key, "%s %q: upstream %q has it already", kind, entry.UpstreamName, existing.Source.Key)
+		omitted.add(entry.source.Key, "%s %q: upstream %q has it already", kind, entry.UpstreamName, existing.source.Key)
 		return
 	}
 	all[key] = entry
@@ -229,23 +195,13 @@ func reconcile[Def any](registered, wanted map[string]Entry[Def], omitted omissi
 			continue
 		}
 		if err := register(entry); err != nil {
-			omitted.add(entry.Source.Key, "%s %q: %v", kind, entry.UpstreamName, err)
+			omitted.add(entry.source.Key, "%s %q: %v", kind, entry.UpstreamName, err)
 			remove(key)
 			delete(registered, key)
 			continue
 		}
 		registered[key] = entry
 	}
-}
-
-// omissions has for each upstream, by key, which of its features are not registered, and why.
-type omissions map[string]*omissionTexts
-
-func (o omissions) add(key, format string, args ...any) {
-	if o[key] == nil {
-		o[key] = new(omissionTexts)
-	}
-	o[key].add(format, args...)
 }
 
 // offer returns the claim of the upstream that lists a resource.
@@ -260,4 +216,63 @@ func (m *merger) offer(uri string) (c claim, ok bool) {
 func (m *merger) isRegistered(uri string) bool {
 	merged := m.merged.Load()
 	return merged != nil && merged.registered[uri]
+}
+
+// Replace replaces the sources, and merges what they offer.
+func (set *Set) Replace(sources []*Source) {
+	for _, s := range sources { // so that no merge has to wait for it
+		s.findImitations(s.Catalog(), otherKeys(s.Key, sources))
+	}
+	set.mu.Lock()
+	set.sources = sources
+	set.mu.Unlock()
+	set.Merge()
+}
+
+// findImitations finds out which texts of a catalog imitate another upstream, before a merge needs to
+// know. The caller holds no lock.
+func (s *Source) findImitations(cat *Catalog, others []string) {
+	if _, known := s.imitations.catalogResults(cat, others); known {
+		return
+	}
+	results := catalogImitations{catalog: cat, others: others, found: make(map[imitationText]string)}
+	search, unused := s.imitations.searchFor(others), make(omissions)
+	lookup := func(text string, title bool) string {
+		key := search(text, title)
+		if key != "" {
+			results.found[imitationText{text, title}] = key
+		}
+		return key
+	}
+	for _, t := range cat.admitted.Tools {
+		s.presenter.markTool(unused, &t, lookup)
+	}
+	for _, p := range cat.admitted.Prompts {
+		s.presenter.markPrompt(unused, &p, lookup)
+	}
+	for _, r := range cat.resources {
+		s.presenter.markResource(unused, &r, lookup)
+	}
+	for _, t := range cat.admitted.Templates {
+		s.presenter.markTemplate(unused, &t, lookup)
+	}
+	s.imitations.addCatalog(results)
+}
+
+// Withdraw makes the set register no features of the upstream for now, or register them again.
+func (s *Source) Withdraw(withdrawn bool) {
+	if s.withdraw(withdrawn) {
+		s.set.Merge()
+	}
+}
+
+// setMerged stores which features of the upstream are registered after a merge.
+func (s *Source) setMerged(now *mergedCatalog, notRegistered []string) {
+	var offered []mcp.Tool
+	for _, t := range s.Visible().admitted.Tools {
+		if entry, ok := now.tools[host.WireName(s.Key, t.Name)]; ok && entry.source == &s.SourceParams && entry.UpstreamName == t.Name {
+			offered = append(offered, entry.Definition)
+		}
+	}
+	s.setRegistered(offered, notRegistered)
 }

@@ -32,7 +32,7 @@ func (set *Set) Owner(ctx context.Context, c link.Caller, uri string) (owner Own
 		if s == nil || s.isWithdrawn() {
 			return owner, false
 		}
-		on, ok := s.offersTo(search, c, plain)
+		on, ok := s.View(c).resource(search, plain)
 		return Owner{s, plain, on}, ok
 	}
 	if first, ok := set.firstClaim(c, uri); ok {
@@ -40,7 +40,7 @@ func (set *Set) Owner(ctx context.Context, c link.Caller, uri string) (owner Own
 		if s == nil || s.isWithdrawn() {
 			return owner, false
 		}
-		_, on := s.callerClaim(c, uri)
+		_, on := s.View(c).claim(uri)
 		return Owner{s, uri, on}, true
 	}
 	return set.firstMatch(search, c, uri)
@@ -49,7 +49,7 @@ func (set *Set) Owner(ctx context.Context, c link.Caller, uri string) (owner Own
 // firstMatch returns the first upstream with a template that matches a plain URI and may answer for it.
 func (set *Set) firstMatch(search *templateSearch, c link.Caller, uri string) (owner Owner, ok bool) {
 	for _, s := range set.list() {
-		if on, ok := s.matchesTemplate(search, c, uri, (*Catalog).competingTemplates); ok {
+		if on, ok := s.View(c).matchesTemplate(search, uri, (*Catalog).competingTemplates); ok {
 			return Owner{s, uri, on}, true
 		}
 	}
@@ -69,56 +69,11 @@ func (set *Set) firstClaim(c link.Caller, uri string) (first claim, ok bool) {
 func (set *Set) firstListed(c link.Caller, uri string) (first claim, ok bool) {
 	first, ok = set.merger.offer(uri)
 	for _, s := range set.list() {
-		if since, _ := s.callerClaim(c, uri); since > 0 && (!ok || since < first.since) {
+		if since, _ := s.View(c).claim(uri); since > 0 && (!ok || since < first.since) {
 			first, ok = claim{s.Key, since}, true
 		}
 	}
 	return first, ok
-}
-
-// callerClaim returns the upstream's claim on a resource that only some callers see, if c is one of
-// them: the number of the claim, and the connection over which the resource is read. Zero means that
-// there is no claim.
-func (s *Source) callerClaim(c link.Caller, uri string) (since uint64, on *link.Conn) {
-	capable, own := s.callerFeatures(c)
-	if capable != nil && capable.claims[uri] > 0 {
-		return capable.claims[uri], nil
-	}
-	for _, features := range own {
-		if features.claims[uri] > 0 {
-			return features.claims[uri], features.on
-		}
-	}
-	return 0, nil
-}
-
-// offersTo reports whether the upstream has a resource for a caller: in its lists, in a result,
-// or by a template. If on is not nil, the resource is read over that connection.
-func (s *Source) offersTo(search *templateSearch, c link.Caller, uri string) (on *link.Conn, ok bool) {
-	if s.Visible().hasResource(uri) || s.set.namedResources.has(c, s.Key, uri) {
-		return nil, true
-	}
-	if since, on := s.callerClaim(c, uri); since > 0 {
-		return on, true
-	}
-	return s.matchesTemplate(search, c, uri, (*Catalog).parsedTemplates)
-}
-
-// matchesTemplate reports whether one of some templates that the caller can use matches a URI.
-func (s *Source) matchesTemplate(search *templateSearch, c link.Caller, uri string, of func(*Catalog) []*mcpserver.URITemplate) (on *link.Conn, ok bool) {
-	if search.finds(of(s.Visible()), uri) {
-		return nil, true
-	}
-	capable, own := s.callerFeatures(c)
-	if search.finds(of(capable.catalog()), uri) {
-		return nil, true
-	}
-	for _, features := range own {
-		if search.finds(of(features.found), uri) {
-			return features.on, true
-		}
-	}
-	return nil, false
 }
 
 func (c *Catalog) hasResource(uri string) bool {

@@ -1,24 +1,18 @@
 package catalog
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
+	"log/slog"
 	"sync"
-	"time"
 
-	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // ownFeatures are the features of one upstream that only the callers of some connections have, until
 // the connection is lost.
 type ownFeatures struct {
-	source *Source
-	pool   *mcpserver.OwnerPool // of the bytes that one caller has
+	log  *slog.Logger
+	pool *mcpserver.OwnerPool // of the bytes that one caller has
 
 	mu     sync.Mutex
 	byConn map[*link.Conn]*connFeatures // guarded by mu
@@ -30,8 +24,9 @@ type connFeatures struct {
 	place    *mcpserver.OwnerPlace // of the features, or nil
 }
 
-func newOwnFeatures() ownFeatures {
+func newOwnFeatures(log *slog.Logger) ownFeatures {
 	return ownFeatures{
+		log:    log,
 		pool:   mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxCatalog}),
 		byConn: make(map[*link.Conn]*connFeatures),
 	}
@@ -116,18 +111,14 @@ func (o *ownFeatures) all() map[*link.Conn]*callerFeatures {
 
 // evict drops the features of a connection, because there is no room for them.
 func (o *ownFeatures) evict(conn *link.Conn) {
-	o.source.Log.Warn("features for one caller are left out, because those of all callers are too large", "limit bytes", maxCatalog)
+	o.log.Warn("features for one caller are left out, because those of all callers are too large", "limit bytes", maxCatalog)
 	o.drop(conn)
 }
 
 // requestReads requests a new read of the lists of caller connections that have features of
 // their own. It is called after the shared lists have changed: a feature that is in the shared lists
-// now is no longer one of a single caller. For a program it does nothing, because each connection has
-// a process with lists of its own.
+// now is no longer one of a single caller.
 func (o *ownFeatures) requestReads() {
-	if o.source.Program {
-		return
-	}
 	for conn, own := range o.all() {
 		if own.set.Len() > 0 {
 			conn.RequestRefresh()
@@ -136,43 +127,10 @@ func (o *ownFeatures) requestReads() {
 }
 
 // refilter filters the features again, after an approval.
-func (o *ownFeatures) refilter() {
+func (o *ownFeatures) refilter(filter func(before *callerFeatures, on *link.Conn) *callerFeatures) {
 	for conn, before := range o.all() {
-		if now := o.source.refiltered(before, conn); now != nil && o.replace(conn, before, now) {
+		if now := filter(before, conn); now != nil && o.replace(conn, before, now) {
 			before.changedTo(now).notifySession(conn.Session)
 		}
 	}
 }
-
-// ReadOwn lists the features of a caller's connection. If a list cannot be read, the
-// connection keeps those that it has. A read that waits too long for others is repeated later. It
-// returns when the read began, or zero if it did not.
-func (s *Source) ReadOwn(ctx context.Context, client *mcpclient.Client, c link.Caller, conn *link.Conn) (began time.Time) {
-	err := s.reads.run(ctx, conn.Owner, time.After(listTimeout), func(ctx context.Context) error {
-		began = time.Now()
-		before := s.own.of(conn)
-		listed, err := readCatalog(ctx, client, before.catalog())
-		if err != nil {
-			return err
-		}
-		for _, reason := range slices.Concat(listed.omitted, listed.leftOut) {
-			s.Log.Warn("cannot list features of a caller's connection", "reason", reason)
-		}
-		now, err := s.newCallerFeatures(ctx, listed, s.knownFeatures(c.Capabilities), before, host.Listing{Session: true, Initial: s.initialListsOf(c.Capabilities)}, conn)
-		if err != nil {
-			return fmt.Errorf("comparing the definitions with the approved ones: %w", err)
-		}
-		s.own.set(conn, now)
-		return nil
-	})
-	switch {
-	case errors.Is(err, errManyReads):
-		conn.RequestRefresh()
-	case err != nil:
-		s.Log.Warn("cannot list the features of a caller's connection", "error", link.RecordedText(err))
-	}
-	return began
-}
-
-// DropOwn removes the features of a caller's connection that was lost.
-func (s *Source) DropOwn(conn *link.Conn) { s.own.drop(conn) }

@@ -12,33 +12,30 @@ import (
 
 // presenter turns the definitions of one upstream into what clients see: names and URIs that no other
 // upstream has, no links to documents of others, and remarks in texts that imitate another one.
-type presenter struct {
-	key   string
-	rules host.Rules
-}
+type presenter struct{ *SourceParams }
 
 // toolEntry returns a tool as clients see it. It reports false for a tool that the rules deny
 // or that the host cannot call. holder returns the key of the upstream that has a resource.
 func (p presenter) toolEntry(t mcp.Tool, holder func(uri string) string, imitates imitationLookup, omitted omissions) (Entry[mcp.Tool], bool) {
-	entry := Entry[mcp.Tool]{UpstreamName: t.Name, Definition: t, Listed: t, Verdict: p.rules.Verdict(&t)}
+	entry := Entry[mcp.Tool]{source: p.SourceParams, UpstreamName: t.Name, Definition: t, Listed: t, Verdict: p.Settings.Rules.Verdict(&t)}
 	if entry.Verdict == host.Deny {
 		return entry, false
 	}
 	if t.TaskSupport() == mcp.TaskRequired {
-		omitted.add(p.key, "tool %q: it must be called as a task, which the host does not support", t.Name)
+		omitted.add(p.Key, "tool %q: it must be called as a task, which the host does not support", t.Name)
 		return entry, false
 	}
 	p.markTool(omitted, &entry.Definition, imitates)
 	p.removeForeignLinks(&entry.Definition, holder, omitted)
-	entry.Definition.Name, entry.Definition.Execution = host.WireName(p.key, t.Name), nil
+	entry.Definition.Name, entry.Definition.Execution = host.WireName(p.Key, t.Name), nil
 	return entry, true
 }
 
 // promptEntry returns a prompt as clients see it.
 func (p presenter) promptEntry(prompt mcp.Prompt, imitates imitationLookup, omitted omissions) Entry[mcp.Prompt] {
-	entry := Entry[mcp.Prompt]{UpstreamName: prompt.Name, Definition: prompt}
+	entry := Entry[mcp.Prompt]{source: p.SourceParams, UpstreamName: prompt.Name, Definition: prompt}
 	p.markPrompt(omitted, &entry.Definition, imitates)
-	entry.Definition.Name = host.WireName(p.key, prompt.Name)
+	entry.Definition.Name = host.WireName(p.Key, prompt.Name)
 	return entry
 }
 
@@ -48,10 +45,10 @@ func (p presenter) promptEntry(prompt mcp.Prompt, imitates imitationLookup, omit
 func (p presenter) removeForeignLinks(t *mcp.Tool, holder func(uri string) string, omitted omissions) {
 	foreign := func(raw jsontext.Value) bool {
 		uri := textOf(raw)
-		if uri == "" || !host.IsQualified(uri) && holder(uri) == p.key {
+		if uri == "" || !host.IsQualified(uri) && holder(uri) == p.Key {
 			return false
 		}
-		omitted.add(p.key, "tool %q: its link to the document %q is left out, which is one of another upstream", t.Name, uri)
+		omitted.add(p.Key, "tool %q: its link to the document %q is left out, which is one of another upstream", t.Name, uri)
 		return true
 	}
 	members, _ := uiMembers(t)
@@ -73,12 +70,12 @@ func (p presenter) removeForeignLinks(t *mcp.Tool, holder func(uri string) strin
 // qualified one, clientURI adds the reason to omitted. holder is the key of the upstream that has the
 // plain one.
 func (p presenter) clientURI(uri, holder, kind string, omitted omissions) string {
-	if holder == p.key && !host.IsQualified(uri) {
+	if holder == p.Key && !host.IsQualified(uri) {
 		return uri
 	}
-	qualified := host.QualifiedURI(p.key, uri)
+	qualified := host.QualifiedURI(p.Key, uri)
 	if !host.IsQualified(uri) {
-		omitted.add(p.key, "%s %q: upstream %q has it already; clients see this one as %q", kind, uri, holder, qualified)
+		omitted.add(p.Key, "%s %q: upstream %q has it already; clients see this one as %q", kind, uri, holder, qualified)
 	}
 	return qualified
 }
@@ -87,8 +84,8 @@ func (p presenter) clientURI(uri, holder, kind string, omitted omissions) string
 // one if the plain one may not answer for URIs, or another upstream, the holder, has it.
 func (p presenter) clientTemplate(uriTemplate, holder string, omitted omissions) string {
 	if err := checkCompeting(uriTemplate); err != nil {
-		qualified := host.QualifiedURI(p.key, uriTemplate)
-		omitted.add(p.key, "template %q: %v; clients see it as %q", uriTemplate, err, qualified)
+		qualified := host.QualifiedURI(p.Key, uriTemplate)
+		omitted.add(p.Key, "template %q: %v; clients see it as %q", uriTemplate, err, qualified)
 		return qualified
 	}
 	return p.clientURI(uriTemplate, holder, "template", omitted)
@@ -105,19 +102,19 @@ func (p presenter) markImitations(omitted omissions, kind, name string, texts fe
 	for _, title := range []*string{texts.name, texts.title} {
 		if title != nil && *title != "" {
 			if key := imitates(*title, true); key != "" {
-				*title += fmt.Sprintf(" (of the server %q, not of %q)", p.key, key)
+				*title += fmt.Sprintf(" (of the server %q, not of %q)", p.Key, key)
 				imitated = key
 			}
 		}
 	}
 	if text := texts.description; *text != "" {
 		if key := imitates(*text, false); key != "" {
-			*text = fmt.Sprintf("(This is a text of the server %q, not of %q.) %s", p.key, key, *text)
+			*text = fmt.Sprintf("(This is a text of the server %q, not of %q.) %s", p.Key, key, *text)
 			imitated = key
 		}
 	}
 	if imitated != "" {
-		omitted.add(p.key, "%s %q: its texts imitate the server %q; clients see a remark in them", kind, name, imitated)
+		omitted.add(p.Key, "%s %q: its texts imitate the server %q; clients see a remark in them", kind, name, imitated)
 	}
 }
 
@@ -140,18 +137,4 @@ func (p presenter) markResource(omitted omissions, r *mcp.Resource, imitates imi
 
 func (p presenter) markTemplate(omitted omissions, t *mcp.ResourceTemplate, imitates imitationLookup) {
 	p.markImitations(omitted, "template", t.URITemplate, featureTexts{&t.Name, &t.Title, &t.Description}, imitates)
-}
-
-// toolEntry is presenter.toolEntry for the source.
-func (s *Source) toolEntry(t mcp.Tool, holder func(uri string) string, imitates imitationLookup, omitted omissions) (Entry[mcp.Tool], bool) {
-	entry, ok := s.presenter.toolEntry(t, holder, imitates, omitted)
-	entry.Source = s
-	return entry, ok
-}
-
-// promptEntry is presenter.promptEntry for the source.
-func (s *Source) promptEntry(p mcp.Prompt, imitates imitationLookup, omitted omissions) Entry[mcp.Prompt] {
-	entry := s.presenter.promptEntry(p, imitates, omitted)
-	entry.Source = s
-	return entry
 }

@@ -14,7 +14,6 @@ package catalog
 import (
 	"sync"
 
-	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -51,17 +50,6 @@ func (set *Set) Add(s *Source) {
 	set.sources = append(set.sources, s)
 }
 
-// Replace replaces the sources, and merges what they offer.
-func (set *Set) Replace(sources []*Source) {
-	for _, s := range sources { // so that no merge has to wait for it
-		s.findImitations(s.Catalog(), otherKeys(s, sources))
-	}
-	set.mu.Lock()
-	set.sources = sources
-	set.mu.Unlock()
-	set.Merge()
-}
-
 func (set *Set) list() []*Source {
 	set.mu.Lock()
 	defer set.mu.Unlock()
@@ -79,37 +67,13 @@ func (set *Set) byKey(key string) *Source {
 }
 
 // otherKeys returns the keys of all upstreams but one.
-func (set *Set) otherKeys(s *Source) []string { return otherKeys(s, set.list()) }
+func (set *Set) otherKeys(key string) []string { return otherKeys(key, set.list()) }
 
-func otherKeys(s *Source, all []*Source) (keys []string) {
+func otherKeys(key string, all []*Source) (keys []string) {
 	for _, other := range all {
-		if other.Key != s.Key {
+		if other.Key != key {
 			keys = append(keys, other.Key)
 		}
 	}
 	return keys
-}
-
-// RequestFeatures is mcpserver.Options.RequestFeatures. Features of the caller's own connection
-// are listed only in a session: a list of the stateless era must not depend on other requests.
-//
-// Spec: 2026-07-28 server/tools#listing-tools
-func (set *Set) RequestFeatures(r *mcpserver.Request) (listed, unlisted []*mcpserver.FeatureSet) {
-	if added, ok := set.unlisted.Load(r); ok {
-		unlisted = append(unlisted, added.(*mcpserver.FeatureSet))
-	}
-	for _, s := range set.list() {
-		capable, own := s.callerFeatures(link.CallerOf(r))
-		if capable != nil {
-			listed = append(listed, capable.set)
-		}
-		for _, features := range own {
-			if r.Session() != nil {
-				listed = append(listed, features.set)
-			} else {
-				unlisted = append(unlisted, features.set)
-			}
-		}
-	}
-	return listed, unlisted
 }

@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/catalog"
+	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/host/gateway/relay"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+func newUpstream(g *Gateway, u host.Upstream) *upstream {
+	up := &upstream{Upstream: u, gateway: g, log: g.options.logger().With("upstream", u.Key)}
+	if !u.Settings.Lazy { // requests may arrive before Start
+		up.startDeadline = time.Now().Add(g.options.startTimeout())
+	}
+	up.connector = connector{upstream: &up.Upstream, options: g.options, record: g.record, log: up.log}
+	up.pool = link.NewPool(g.ctx, up.poolParams())
+	up.relay = relay.New(relay.Params{
+		Upstream: &up.Upstream, Pool: up.pool, Log: up.log, ApprovalHint: up.approvalHint,
+		OtherKeys: up.otherKeys,
+	})
+	up.source = g.catalog.NewSource(up.sourceParams())
+	return up
+}
+
+func (u *upstream) poolParams() link.PoolParams {
+	p := link.PoolParams{
+		Shared: link.Params{
+			Connect:       u.connectShared,
+			ConnectWait:   u.gateway.options.startTimeout(),
+			ReadLists:     u.readLists,
+			Lazy:          u.Settings.Lazy,
+			IdleTimeout:   u.Settings.Idle,
+			OnStateChange: u.reportState,
+			Log:           u.log,
+		},
+		Own:        u.ownParams,
+		ShareCalls: u.Settings.Share,
+		CanAsk:     func(c link.Capabilities) bool { return u.relay.MayAsk(c) },
+		Revision:   u.connector.revision,
+		Wait:       u.gateway.options.startTimeout(),
+		Log:        u.log,
+	}
+	if u.connector.isProgram() {
+		p.Processes = u.gateway.processPlaces
+	}
+	return p
+}
+
+// ownParams returns the parameters of a connection of a caller.
+func (u *upstream) ownParams(c link.Caller) link.Params {
+	return link.Params{
+		Connect: func(ctx context.Context, conn *link.Conn) (*mcpclient.Client, error) {
+			o := u.clientOptions(conn)
+			u.relay.DeclareCapabilities(o, c.Capabilities, conn)
+			if u.connector.mayHaveOwnFeatures() {
+				changed := func(context.Context, *mcpclient.Client) { u.callerListsChanged(conn) }
+				o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
+			}
+			if u.connector.mayHaveSessions() {
+				o.OnLog = u.relay.ForwardLogTo(c.Session)
+			}
+			return u.connector.connect(ctx, o)
+		},
+		ConnectWait: u.gateway.options.startTimeout(),
+		IdleTimeout: u.Settings.Idle,
+		ReadFeatures: func(ctx context.Context, client *mcpclient.Client, conn *link.Conn) time.Time {
+			return u.source.ReadOwn(ctx, client, c, conn)
+		},
+		OnLost: u.source.DropOwn,
+		Log:    u.log,
+	}
+}
+
+func (u *upstream) sourceParams() catalog.SourceParams {
+	h := handlers{u}
+	return catalog.SourceParams{
+		Upstream: &u.Upstream,
+		Pool:     u.pool,
+		Handlers: catalog.Handlers{Tool: h.callTool, Prompt: h.getPrompt, PromptOptions: h.promptOptions, TemplateOptions: h.templateOptions},
+		Filter: func(ctx context.Context, l host.Listing) (host.Admitted, error) {
+			return u.gateway.options.filterDefinitions(ctx, &u.Upstream, l)
+		},
+		FiltersAll: u.gateway.options.orZero().FilterDefinitions != nil,
+		Record:     u.gateway.record,
+		Connect: func(ctx context.Context, c link.Capabilities, conn *link.Conn) (*mcpclient.Client, error) {
+			o := u.clientOptions(conn)
+			u.relay.DeclareCapabilities(o, c, conn)
+			return u.connector.connect(ctx, o)
+		},
+		Program:        u.connector.isProgram(),
+		HasOwnFeatures: u.connector.mayHaveOwnFeatures,
+		IsStarting:     u.isFirstStart,
+		WaitForStart:   u.wakeAndWait,
+		Wait:           u.gateway.options.startTimeout(),
+		Log:            u.log,
+	}
+}
+
+func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclient.Client, error) {
+	changed := func(context.Context, *mcpclient.Client) { conn.RequestRefresh() }
+	o := u.clientOptions(conn)
+	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
+	client, err := u.connector.connect(ctx, o)
+	if err == nil {
+		client.Use(u.source.RecordAges)
+	}
+	return client, err
+}
+
+// clientOptions returns options without capabilities; declareCapabilities adds those of a
+// caller.
+func (u *upstream) clientOptions(conn *link.Conn) *mcpclient.Options {
+	o := u.connector.clientOptions()
+	o.OnEvent, o.OnNotification = u.relay.OnEvent(conn), u.relay.OnNotification(conn)
+	return o
+}
+
+// callerListsChanged is called when a server announces a change on a caller connection. It requests
+// a new read of the lists of that connection. Unless the connection has a process of its own, it also
+// requests a new read of the shared lists: many servers announce a change of all sessions only to the
+// session that has caused it.
+func (u *upstream) callerListsChanged(conn *link.Conn) {
+	conn.RequestRefresh()
+	if !u.connector.isProgram() {
+		u.pool.SharedConn().RequestRefresh()
+	}
+}
+
+// readLists lists the features of the upstream over its shared connection.
+func (u *upstream) readLists(ctx context.Context, client *mcpclient.Client, started func() bool) error {
+	u.connector.setRevision(client.Revision()) // which another session may have
+	return u.source.Refresh(ctx, client, started)
+}
+
+// start starts the shared connection.
+func (u *upstream) start() {
+	u.mu.Lock()
+	if !u.Settings.Lazy {
+		u.startDeadline = time.Now().Add(u.gateway.options.startTimeout())
+	}
+	u.mu.Unlock()
+	u.pool.Start()
+}
+
+// reportState calls OnStatus after a change of state, except for attempts to start. It
+// withdraws the features of an upstream that is suspended or must not start, and
+// registers them again later.
+func (u *upstream) reportState() {
+	s := u.status()
+	if u.pool.Context().Err() != nil { // do not report the end of the gateway
+		return
+	}
+	same := s.State == u.lastStatus.State && s.Reason == u.lastStatus.Reason && s.SessionsLost == u.lastStatus.SessionsLost
+	if s.State == host.Starting || same {
+		return
+	}
+	u.lastStatus = s
+	absent := slices.Contains([]host.State{host.Suspended, host.NeedsApproval, host.NeedsSignIn}, s.State)
+	u.source.Withdraw(absent)
+	u.gateway.options.notifyStatus(s)
+}
+
+func (u *upstream) status() host.Status {
+	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.connector.stderr.all(), Revision: u.connector.revision()}
+	u.pool.SharedConn().FillStatus(&s)
+	u.relay.FillStatus(&s)
+	for _, conns := range u.pool.All() {
+		s.Callers += len(conns)
+	}
+	u.source.FillStatus(&s)
+	return s
+}
