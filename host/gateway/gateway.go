@@ -1,9 +1,13 @@
 // Package gateway brings many MCP servers, the upstreams, to clients as one server. It is
 // a client of each upstream:
 //
-//	client ── mcpserver ── forward ──┬── connection ── mcpclient ── upstream
-//	              ▲                  ├── connection ── mcpclient ── upstream
-//	              └── merge ── catalogs of the upstreams
+//	client ── mcpserver ── handlers ── relay ──┬── link ── mcpclient ── upstream
+//	              ▲                            ├── link ── mcpclient ── upstream
+//	              └── catalog: what the upstreams offer
+//
+// Package catalog knows what upstreams offer, and to whom, package relay what is sent to them and back,
+// and package link their connections. This one wires the three for each upstream, decides what may be
+// started and called, and records it.
 //
 // The gateway never copies messages from one side to the other. It decodes what it reads
 // and encodes it again: each side has its own revision, ids, cursors and progress tokens.

@@ -10,25 +10,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// subscribeError returns the error of resources/subscribe for an upstream that refuses.
-func subscribeError(r *mcpserver.Request, u *upstream, err error) error {
-	if err == nil {
-		return nil
-	}
-	err = u.relay.CallerError(r, err)
-	if e, ok := err.(*mcp.Error); ok {
-		return e
-	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %v", err)
-}
-
-// resourceNotFound returns the error for a URI that leads to no upstream.
-func resourceNotFound(uri string) error {
-	err := mcp.Errorf(mcp.CodeResourceNotFound, "resource %.128q: not found", uri)
-	err.Data, _ = json.Marshal(mcp.ResourceNotFoundData{URI: uri})
-	return err
-}
-
 // subscriptions are the resource subscriptions of sessions.
 type subscriptions struct {
 	gateway *Gateway
@@ -41,54 +22,6 @@ type subscriptions struct {
 type subscription struct {
 	session *mcpserver.Session
 	uri     string
-}
-
-func (s *subscriptions) has(id subscription) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stops[id.session][id.uri] != nil
-}
-
-// add keeps a subscription until end or the end of its session.
-func (s *subscriptions) add(id subscription, leave func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stops == nil {
-		s.stops = make(map[*mcpserver.Session]map[string]func())
-	}
-	if s.stops[id.session] == nil {
-		s.stops[id.session] = make(map[string]func())
-	}
-	stop := context.AfterFunc(id.session.Context(), func() { s.end(id) })
-	s.stops[id.session][id.uri] = func() {
-		stop()
-		leave()
-	}
-}
-
-func (s *subscriptions) end(id subscription) {
-	s.mu.Lock()
-	uris := s.stops[id.session]
-	stop := uris[id.uri]
-	delete(uris, id.uri)
-	if len(uris) == 0 {
-		delete(s.stops, id.session)
-	}
-	s.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-}
-
-// endAll ends the subscriptions of a session.
-func (s *subscriptions) endAll(session *mcpserver.Session) {
-	s.mu.Lock()
-	uris := s.stops[session]
-	delete(s.stops, session)
-	s.mu.Unlock()
-	for _, stop := range uris {
-		stop()
-	}
 }
 
 // relay is middleware that watches a resource at its upstream while a client
@@ -171,4 +104,71 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcpserver.Request, uri
 	}
 	s.add(id, stop)
 	return result, nil
+}
+
+func (s *subscriptions) has(id subscription) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stops[id.session][id.uri] != nil
+}
+
+// add keeps a subscription until end or the end of its session.
+func (s *subscriptions) add(id subscription, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stops == nil {
+		s.stops = make(map[*mcpserver.Session]map[string]func())
+	}
+	if s.stops[id.session] == nil {
+		s.stops[id.session] = make(map[string]func())
+	}
+	stop := context.AfterFunc(id.session.Context(), func() { s.end(id) })
+	s.stops[id.session][id.uri] = func() {
+		stop()
+		leave()
+	}
+}
+
+func (s *subscriptions) end(id subscription) {
+	s.mu.Lock()
+	uris := s.stops[id.session]
+	stop := uris[id.uri]
+	delete(uris, id.uri)
+	if len(uris) == 0 {
+		delete(s.stops, id.session)
+	}
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// endAll ends the subscriptions of a session.
+func (s *subscriptions) endAll(session *mcpserver.Session) {
+	s.mu.Lock()
+	uris := s.stops[session]
+	delete(s.stops, session)
+	s.mu.Unlock()
+	for _, stop := range uris {
+		stop()
+	}
+}
+
+// subscribeError returns the error of resources/subscribe for an upstream that refuses.
+func subscribeError(r *mcpserver.Request, u *upstream, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = u.relay.CallerError(r, err)
+	if e, ok := err.(*mcp.Error); ok {
+		return e
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %v", err)
+}
+
+// resourceNotFound returns the error for a URI that leads to no upstream.
+func resourceNotFound(uri string) error {
+	err := mcp.Errorf(mcp.CodeResourceNotFound, "resource %.128q: not found", uri)
+	err.Data, _ = json.Marshal(mcp.ResourceNotFoundData{URI: uri})
+	return err
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// NewSource returns a source that is not in the set yet, see Set.Replace.
+// NewSource returns a source that is not in the set yet, see Set.Add.
 func (set *Set) NewSource(p SourceParams) *Source {
 	s := &Source{
 		SourceParams: p,
-		listed:       listed{catalog: new(Catalog)},
+		sharedLists:  sharedLists{catalog: new(Catalog)},
 		set:          set,
 		unknownNames: newUnknownNames(),
 		reads:        newListReads(),
@@ -48,10 +48,9 @@ func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started 
 	s.recordFiltered(before.admitted, cat.admitted)
 	s.set.Merge()
 	s.imitations.forgetCatalog(before)
-	if !cat.lists(before) || !equalDefs(cat.resources, before.resources) {
-		if !s.Program { // whose connections have lists of their own
-			s.own.requestReads()
-		}
+	changed := !cat.lists(before) || !equalDefs(cat.resources, before.resources)
+	if changed && !s.Program { // whose connections have lists of their own
+		s.own.requestReads()
 	}
 	return nil
 }

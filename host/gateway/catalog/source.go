@@ -9,7 +9,7 @@ import (
 // Source is what one upstream offers, and to whom. It is safe for concurrent use.
 type Source struct {
 	SourceParams
-	listed
+	sharedLists
 	set             *Set
 	presenter       presenter
 	ttl             listTTL

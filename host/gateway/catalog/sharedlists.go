@@ -7,8 +7,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// listed is what an upstream has listed over its shared connection.
-type listed struct {
+// sharedLists are the lists of an upstream that were read over its shared connection.
+type sharedLists struct {
 	mu            sync.Mutex // guards the fields below
 	catalog       *Catalog   // never nil; a catalog is not changed after it was set
 	read          bool       // at least once
@@ -19,7 +19,7 @@ type listed struct {
 
 // replace replaces the catalog, and returns the one before. The generation of the new one says whether
 // it lists others than that.
-func (l *listed) replace(now *Catalog) (before *Catalog) {
+func (l *sharedLists) replace(now *Catalog) (before *Catalog) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before = l.catalog
@@ -33,7 +33,7 @@ func (l *listed) replace(now *Catalog) (before *Catalog) {
 
 // replaceFiltered replaces a catalog that was filtered again, and reports false if a newer one has
 // replaced it, with definitions that were filtered, too.
-func (l *listed) replaceFiltered(before, now *Catalog) bool {
+func (l *sharedLists) replaceFiltered(before, now *Catalog) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.catalog != before {
@@ -44,7 +44,7 @@ func (l *listed) replaceFiltered(before, now *Catalog) bool {
 }
 
 // withdraw sets whether no features are registered for now, and reports whether that has changed.
-func (l *listed) withdraw(withdrawn bool) (changed bool) {
+func (l *sharedLists) withdraw(withdrawn bool) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	changed = l.withdrawn != withdrawn
@@ -53,35 +53,35 @@ func (l *listed) withdraw(withdrawn bool) (changed bool) {
 }
 
 // setRegistered stores which tools are registered after a merge, and which features are not.
-func (l *listed) setRegistered(tools []mcp.Tool, notRegistered []string) {
+func (l *sharedLists) setRegistered(tools []mcp.Tool, notRegistered []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.notRegistered, l.visibleTools = notRegistered, tools
 }
 
 // omissions returns the texts about features that clients do not see.
-func (l *listed) omissions() []string {
+func (l *sharedLists) omissions() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Concat(l.catalog.omitted, l.catalog.leftOut, l.notRegistered)
 }
 
 // Catalog returns the features that were listed last.
-func (l *listed) Catalog() *Catalog {
+func (l *sharedLists) Catalog() *Catalog {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.catalog
 }
 
 // IsRead reports whether the features are known.
-func (l *listed) IsRead() bool {
+func (l *sharedLists) IsRead() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.read
 }
 
 // Visible returns the features for clients: none while the upstream is withdrawn.
-func (l *listed) Visible() *Catalog {
+func (l *sharedLists) Visible() *Catalog {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.withdrawn {
@@ -90,14 +90,14 @@ func (l *listed) Visible() *Catalog {
 	return l.catalog
 }
 
-func (l *listed) isWithdrawn() bool {
+func (l *sharedLists) isWithdrawn() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.withdrawn
 }
 
 // Tools returns the tools of the upstream that clients see now.
-func (l *listed) Tools() []mcp.Tool {
+func (l *sharedLists) Tools() []mcp.Tool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.visibleTools
