@@ -61,6 +61,20 @@ func callTool(ctx context.Context, c *mcpclient.Client, n names) (string, error)
 	return r.Content.Text(), nil
 }
 
+// listTools returns the names of the listed tools.
+func listTools(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	var listed []string
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if name, ok := strings.CutPrefix(tool.Name, n.prefix); ok {
+			listed = append(listed, name)
+		}
+	}
+	return strings.Join(listed, " "), nil
+}
+
 // readListed reads the resource that the server lists.
 func readListed(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
 	for r, err := range c.Resources(ctx) {

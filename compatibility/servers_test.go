@@ -327,6 +327,12 @@ var serverRows = []serverRow{
 		fails: &failure{number: 4050, texts: []string{"no paper"}, data: "7"},
 	},
 	{
+		name:    "list-cursor-again",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"}}],"nextCursor":"again"}`)},
+		ask:     listTools,
+		want:    "go",
+	},
+	{
 		name: "session-get-404", over: overHTTP,
 		get: 404, lost: &reply{code: 404, kind: "text/plain", text: "Cannot GET /mcp"}, opens: 1,
 		want: "done",

@@ -15,7 +15,9 @@ import (
 )
 
 // list iterates over the items of all pages of one list. Cursors are opaque: the empty
-// string is a cursor, and only a missing cursor ends the list.
+// string is a cursor, and only a missing cursor ends the list. A list that would not end otherwise
+// ends with what was read, and is logged, see loopGuard. An item that was on an earlier page is not
+// yielded again.
 //
 // Spec: 2026-07-28 server/utilities/pagination
 func list[Page, Item any](
@@ -32,6 +34,9 @@ func list[Page, Item any](
 		var restart listRestart
 		opts := append(slices.Clip(opts), reportHit(&restart.cachedAt))
 		loop := loopGuard{maxPages: c.opts.maxPages()}
+		endEarly := func(reason error) {
+			c.opts.logger().Warn("list of the server ended early", "server", c.target.String(), "method", method, "error", reason)
+		}
 		for cursor := (*string)(nil); ; {
 			cursorCached := !restart.cachedAt.IsZero()
 			ctx, requested := c.undeclaredContext(ctx, method, declared || cursor != nil)
@@ -46,6 +51,10 @@ func list[Page, Item any](
 			if !declared && (answered(err) || errors.Is(err, errUndeclaredSilent)) {
 				return
 			}
+			if answered(err) && cursor != nil && *cursor == "" { // some servers end a list so
+				endEarly(err)
+				return
+			}
 			if err != nil {
 				yield(none, fmt.Errorf("%s: %w", method, err))
 				return
@@ -56,15 +65,20 @@ func list[Page, Item any](
 			}
 			items, next := read(page, receivedAt)
 			for _, item := range items {
-				if restart.first(name(item)) && !yield(item, nil) {
+				if !restart.yielded[name(item)] && !yield(item, nil) {
 					return
 				}
 			}
 			if next == nil {
 				return
 			}
-			if err := loop.check(*next); err != nil {
-				yield(none, fmt.Errorf("%s: %w", method, err))
+			names := make([]string, len(items))
+			for i, item := range items {
+				names[i] = name(item)
+			}
+			restart.add(names)
+			if err := loop.check(*next, names); err != nil {
+				endEarly(err)
 				return
 			}
 			cursor = next
@@ -120,7 +134,7 @@ func (c *Client) undeclaredContext(ctx context.Context, method string, known boo
 type listRestart struct {
 	cachedAt time.Time // when the last page was received, if it came from the cache
 	done     bool
-	yielded  map[string]bool // by name
+	yielded  map[string]bool // by name: items of the pages before
 }
 
 // shouldRestart reports whether to start again after err, at most once.
@@ -132,35 +146,61 @@ func (r *listRestart) shouldRestart(err error) bool {
 	return true
 }
 
-// first reports whether the item has not been yielded yet.
-func (r *listRestart) first(name string) bool {
-	if r.done && r.yielded[name] {
-		return false
-	}
+// add adds the names of the items of a page.
+func (r *listRestart) add(names []string) {
 	if r.yielded == nil {
-		r.yielded = make(map[string]bool)
+		r.yielded = make(map[string]bool, len(names))
 	}
-	r.yielded[name] = true
-	return true
+	for _, name := range names {
+		r.yielded[name] = true
+	}
 }
 
-// loopGuard detects a list without an end.
+// maxEmptyPages bounds the pages without an item that follow each other. A server may leave out all
+// items of a page.
+const maxEmptyPages = 16
+
+// loopGuard detects a list without an end: a cursor comes again, all items of a page were on earlier
+// ones, or there are too many pages.
 type loopGuard struct {
 	maxPages int
 	seen     map[[sha256.Size]byte]bool // hashes of cursors
+	names    map[string]bool            // of items
+	empty    int                        // pages without an item, in a row
 }
 
-func (g *loopGuard) check(cursor string) error {
+// check returns why not to request the page of the cursor, which came with the items of those names.
+func (g *loopGuard) check(cursor string, names []string) error {
 	key := sha256.Sum256([]byte(cursor))
-	if g.seen[key] {
-		return &ProtocolError{Err: fmt.Errorf("the server returned cursor %.32q twice, want each page once", cursor)}
+	switch {
+	case g.seen[key]:
+		return fmt.Errorf("the server returned cursor %.32q twice, want each page once", cursor)
+	case len(names) == 0 && g.empty+1 == maxEmptyPages:
+		return fmt.Errorf("the server returned %d pages without an item", maxEmptyPages)
+	case len(names) > 0 && !g.addNames(names):
+		return errors.New("the server returned a page without a new item")
 	}
 	if g.seen == nil {
 		g.seen = make(map[[sha256.Size]byte]bool)
 	}
 	g.seen[key] = true
+	if g.empty++; len(names) > 0 {
+		g.empty = 0
+	}
 	if g.maxPages > 0 && len(g.seen) >= g.maxPages {
-		return &ProtocolError{Err: fmt.Errorf("found more than %d pages, which is the limit of the client", g.maxPages)}
+		return fmt.Errorf("found more than %d pages, which is the limit of the client", g.maxPages)
 	}
 	return nil
+}
+
+// addNames adds the names of a page and reports whether one of them is new.
+func (g *loopGuard) addNames(names []string) (added bool) {
+	if g.names == nil {
+		g.names = make(map[string]bool, len(names))
+	}
+	for _, name := range names {
+		added = added || !g.names[name]
+		g.names[name] = true
+	}
+	return added
 }

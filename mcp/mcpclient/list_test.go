@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,8 +64,12 @@ func TestListsFollowCursors(t *testing.T) {
 		"no tools":                 {pages{none: page("")}, nil, ""},
 		"several pages":            {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"3"`), "3": page("", "b")}, []string{"a", "b"}, ""},
 		"an empty cursor is one":   {pages{none: page(`,"nextCursor":""`, "a"), "": page("", "b")}, []string{"a", "b"}, ""},
-		"a cursor that comes back": {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"2"`, "b")}, []string{"a", "b"}, `tools/list: the server returned cursor "2" twice`},
-		"an error in the middle":   {pages{none: page(`,"nextCursor":"2"`, "a")}, []string{"a"}, "tools/list: peer answered -32602: bad cursor 2"},
+		"a cursor that comes back": {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"2"`, "b")}, []string{"a", "b"}, ""},
+		"two cursors by turns":     {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"3"`, "b"), "3": page(`,"nextCursor":"2"`, "c")}, []string{"a", "b", "c"}, ""},
+		"an empty last cursor, and then the first page": {pages{none: page(`,"nextCursor":""`, "a"), "": page(`,"nextCursor":""`, "a")}, []string{"a"}, ""},
+		"an empty last cursor, and then an error":       {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":""`, "b")}, []string{"a", "b"}, ""},
+		"pages that overlap":                            {pages{none: page(`,"nextCursor":"2"`, "a", "b"), "2": page("", "b", "c")}, []string{"a", "b", "c"}, ""},
+		"an error in the middle":                        {pages{none: page(`,"nextCursor":"2"`, "a")}, []string{"a"}, "tools/list: peer answered -32602: bad cursor 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,15 +86,34 @@ func TestListsFollowCursors(t *testing.T) {
 	}
 }
 
-func TestListWithoutEndIsAnError(t *testing.T) {
+func TestListWithoutEndEndsWithWhatWasRead(t *testing.T) {
 	t.Parallel()
-	_, target := serve(t, stateless(func(s *script, m message) string {
-		return m.result(page(`,"nextCursor":"`+strconv.Itoa(len(s.messages(mcp.MethodToolsList)))+`"`, "a"))
-	}))
-	c := connect(t, target, &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxPages: 7}})
-	got, err := names(t, c)
-	if err == nil || err.Error() != "tools/list: found more than 7 pages, which is the limit of the client" || len(got) != 7 {
-		t.Errorf("got %d tools, %v", len(got), err)
+	for name, test := range map[string]struct {
+		page      func(n int) []string // the names of the tools on the nth page
+		want      int                  // tools
+		requested int
+	}{
+		"the same page":      {func(int) []string { return []string{"a", "b"} }, 2, 2},
+		"no new item":        {func(n int) []string { return []string{"a", "b", "c"}[n%2 : n%2+2] }, 3, 3},
+		"empty pages":        {func(int) []string { return nil }, 0, 16},
+		"more than MaxPages": {func(n int) []string { return []string{strconv.Itoa(n)} }, 30, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			servers, target := serve(t, stateless(func(s *script, m message) string {
+				n := len(s.messages(mcp.MethodToolsList))
+				return m.result(page(`,"nextCursor":"`+strconv.Itoa(n)+`"`, test.page(n-1)...))
+			}))
+			var log lockedLog
+			c := connect(t, target, &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxPages: 30}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			got, err := names(t, c)
+			if requested := len(servers.nth(0).messages(mcp.MethodToolsList)); err != nil || len(got) != test.want || requested != test.requested {
+				t.Errorf("got %q, %v after %d requests, want %d tools after %d", got, err, requested, test.want, test.requested)
+			}
+			if !strings.Contains(log.String(), "list of the server ended early") {
+				t.Errorf("got the log %q, want a line", log.String())
+			}
+		})
 	}
 }
 

@@ -239,7 +239,8 @@ type LimitOptions struct {
 	MaxElements int
 	// MaxDepth is the maximum nesting of one message. Default: 128.
 	MaxDepth int
-	// MaxPages is the maximum number of pages of one list. Default: 10,000.
+	// MaxPages is the maximum number of pages of one list, which ends with what was read then.
+	// Default: 10,000.
 	MaxPages int
 	// MaxCache is the maximum size of the cache, in bytes. A negative number turns
 	// the cache off. Default: 16 MiB.

@@ -19,6 +19,9 @@ import (
 // not declare, and an error of such a server means that there are none. Any other error is
 // yielded once, as the last value.
 //
+// A list that does not end, because a cursor comes again or pages have no new tool, ends with what
+// was read. That is logged.
+//
 // Over HTTP in the stateless era, tools with an invalid x-mcp-header annotation are left
 // out and logged.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
