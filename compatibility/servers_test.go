@@ -333,6 +333,18 @@ var serverRows = []serverRow{
 		want:    "go",
 	},
 	{
+		name:    "list-item-bad",
+		replies: replies{"tools/list": result(`{"tools":["go",{"name":7},{"name":"go","inputSchema":{"type":"object"}},null,{"name":"x","title":{}}]}`)},
+		ask:     listTools,
+		want:    "go",
+	},
+	{
+		name:    "list-hint-bad",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}],"nextCursor":7,"ttlMs":"1h"}`)},
+		ask:     listTools,
+		want:    "go",
+	},
+	{
 		name: "session-get-404", over: overHTTP,
 		get: 404, lost: &reply{code: 404, kind: "text/plain", text: "Cannot GET /mcp"}, opens: 1,
 		want: "done",

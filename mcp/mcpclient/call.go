@@ -81,7 +81,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	case kind != mcp.ResultComplete:
 		return nil, invalid("resultType %.64q is not a valid result of %s", kind, r.Method)
 	}
-	if err := dialect.Decode(raw, r.result); err != nil {
+	if err := r.decode(raw); err != nil {
 		return nil, invalid("%w", err)
 	}
 	return r.result, nil

@@ -64,17 +64,22 @@ func list[Page, Item any](
 				receivedAt = time.Now()
 			}
 			items, next := read(page, receivedAt)
+			names := make([]string, 0, len(items))
 			for _, item := range items {
-				if !restart.yielded[name(item)] && !yield(item, nil) {
+				n := name(item)
+				if n == "" {
+					continue
+				}
+				names = append(names, n)
+				if !restart.yielded[n] && !yield(item, nil) {
 					return
 				}
 			}
+			if nameless := len(items) - len(names); nameless > 0 {
+				c.opts.logger().Warn("left out of a list what has no name or URI", "server", c.target.String(), "method", method, "count", nameless)
+			}
 			if next == nil {
 				return
-			}
-			names := make([]string, len(items))
-			for i, item := range items {
-				names[i] = name(item)
 			}
 			restart.add(names)
 			if err := loop.check(*next, names); err != nil {

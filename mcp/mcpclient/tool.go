@@ -20,7 +20,8 @@ import (
 // yielded once, as the last value.
 //
 // A list that does not end, because a cursor comes again or pages have no new tool, ends with what
-// was read. That is logged.
+// was read, and a tool that cannot be decoded is left out. Both are logged. It is the same with the
+// other lists.
 //
 // Over HTTP in the stateless era, tools with an invalid x-mcp-header annotation are left
 // out and logged.
