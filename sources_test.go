@@ -28,9 +28,62 @@ func TestRevisionDatesStayInTheDialect(t *testing.T) {
 			continue
 		}
 		for _, fault := range s.dates() {
-			t.Errorf("%s: a revision is named by its date: use mcp.V20251125 and the like, or ask the dialect for a fact", fault)
+			t.Errorf("%s: a revision is named by its date: ask the revision or the dialect for a fact", fault)
 		}
 	}
+}
+
+// mayCompareRevisions lists the files that may compare a revision with a dated one, because they map
+// dates to facts.
+var mayCompareRevisions = []string{"mcp/revision.go", "mcp/internal/dialect/..."}
+
+func TestCodeAsksForFactsOfRevisions(t *testing.T) {
+	for _, s := range parseSources(t) {
+		if s.isTest() || coveredBy(mayCompareRevisions, s.path) {
+			continue
+		}
+		for _, fault := range s.comparedRevisions() {
+			t.Errorf("%s: a revision is compared with a dated one, so a later one takes the other way: ask for a fact, such as Revision.Stateless", fault)
+		}
+	}
+}
+
+// revisionConstant matches the names of the revisions in package mcp.
+var revisionConstant = regexp.MustCompile(`^(V20\d{6}|DraftV1)$`)
+
+// comparedRevisions returns the comparisons with a dated revision: operators, cases, keys of maps, and
+// lists that are searched.
+func (s source) comparedRevisions() (found []string) {
+	check := func(exprs ...ast.Expr) {
+		for _, e := range exprs {
+			ast.Inspect(e, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok && revisionConstant.MatchString(id.Name) {
+					found = append(found, fmt.Sprintf("%s: %s", s.at(id), id.Name))
+				}
+				return true
+			})
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if n.Op == token.EQL || n.Op == token.NEQ {
+				check(n.X, n.Y)
+			}
+		case *ast.CaseClause:
+			check(n.List...)
+		case *ast.KeyValueExpr:
+			if _, isField := n.Key.(*ast.Ident); !isField {
+				check(n.Key)
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "Contains" || f.Sel.Name == "Index") {
+				check(n.Args...)
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // protocolHeader matches the names of the headers that the protocol defines.
@@ -124,6 +177,19 @@ func TestFaultsInSourcesAreFound(t *testing.T) {
 	}
 	if got, want := len(s.skipsWithoutReason()), 3; got != want {
 		t.Errorf("got %d skips without a reason, want %d", got, want)
+	}
+	s = parse(t, "x.go", `package x
+		var known = map[mcp.Revision]bool{mcp.V20241105: true} // four faults
+		func f(r mcp.Revision) bool {
+			switch r {
+			case mcp.V20250326:
+				return slices.Contains([]mcp.Revision{mcp.V20250618}, r)
+			}
+			o.Revisions = []mcp.Revision{mcp.V20251125}
+			return r.String() != mcp.V20260728.String()
+		}`)
+	if got, want := len(s.comparedRevisions()), 4; got != want {
+		t.Errorf("got %d comparisons of revisions, want %d", got, want)
 	}
 }
 

@@ -1,12 +1,15 @@
 package mcp
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Revision is a revision of the protocol. Its values are the variables V20241105,
 // V20250326, V20250618, V20251125 and V20260728, and DraftV1. It is opaque: revisions can be
 // compared for equality and printed, but they have no order, because a later
-// revision need not have every feature of an earlier one. The zero Revision is
-// no revision.
+// revision need not have every feature of an earlier one. What differs between them is a
+// fact to ask for, such as Stateless. The zero Revision is no revision, and has no fact.
 type Revision struct{ name string }
 
 // The five published revisions. The first four are the session era
@@ -40,6 +43,46 @@ func ParseRevision(name string) (Revision, bool) {
 		}
 	}
 	return Revision{}, false
+}
+
+// Each fact names the revisions that are the exceptions, so a revision that is published
+// later has the facts of the newest one.
+
+// Stateless reports whether the revision is of the stateless era: each request has its own
+// metadata, and there are no sessions and no requests from the server.
+func (r Revision) Stateless() bool {
+	return r.isNoneOf(V20241105, V20250326, V20250618, V20251125, DraftV1)
+}
+
+// HasCompletionsCapability reports whether a server declares that it completes arguments.
+// Before, every server may complete them.
+func (r Revision) HasCompletionsCapability() bool { return r.isNoneOf(V20241105) }
+
+// HasElicitation reports whether a server can ask for input of the user by a form.
+func (r Revision) HasElicitation() bool { return r.isNoneOf(V20241105, V20250326) }
+
+// HasURLElicitation reports whether a server can send the user to a URL, and clients
+// declare the modes of elicitation that they support.
+func (r Revision) HasURLElicitation() bool { return r.isNoneOf(V20241105, V20250326, V20250618) }
+
+// HasSamplingTools reports whether a sampling request can have tools.
+func (r Revision) HasSamplingTools() bool { return r.isNoneOf(V20241105, V20250326, V20250618) }
+
+// HasFeatureMeta reports whether tools, resources, templates and prompts have _meta.
+func (r Revision) HasFeatureMeta() bool { return r.isNoneOf(V20241105, V20250326) }
+
+// HasCoreTasks reports whether tasks are part of the revision itself. Later they are an
+// extension.
+func (r Revision) HasCoreTasks() bool { return r == V20251125 }
+
+// HasServerAuthorization reports whether a server without metadata is its own authorization
+// server.
+//
+// Spec: 2025-03-26 basic/authorization
+func (r Revision) HasServerAuthorization() bool { return r == V20250326 }
+
+func (r Revision) isNoneOf(exceptions ...Revision) bool {
+	return !r.IsZero() && !slices.Contains(exceptions, r)
 }
 
 // String returns the name of the revision on the wire.

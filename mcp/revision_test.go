@@ -26,3 +26,29 @@ func TestRevisions(t *testing.T) {
 		}
 	}
 }
+
+// Code outside of this package and the dialect decides by facts, so a later revision takes the
+// way of the newest one there.
+func TestLaterRevisionHasTheFactsOfTheNewestOne(t *testing.T) {
+	t.Parallel()
+	for name, fact := range map[string]func(mcp.Revision) bool{
+		"Stateless":                mcp.Revision.Stateless,
+		"HasCompletionsCapability": mcp.Revision.HasCompletionsCapability,
+		"HasElicitation":           mcp.Revision.HasElicitation,
+		"HasURLElicitation":        mcp.Revision.HasURLElicitation,
+		"HasSamplingTools":         mcp.Revision.HasSamplingTools,
+		"HasFeatureMeta":           mcp.Revision.HasFeatureMeta,
+		"HasCoreTasks":             mcp.Revision.HasCoreTasks,
+		"HasServerAuthorization":   mcp.Revision.HasServerAuthorization,
+	} {
+		if got, want := fact(mcp.LaterRevision), fact(mcp.V20260728); got != want {
+			t.Errorf("%s of a later revision: got %t, want %t", name, got, want)
+		}
+		if fact(mcp.Revision{}) {
+			t.Errorf("%s of no revision: got true", name)
+		}
+	}
+	if !mcp.LaterRevision.Stateless() {
+		t.Error("a later revision is not stateless")
+	}
+}

@@ -129,9 +129,18 @@ func (c *connector) expectedRevision() mcp.Revision {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lastRevision.IsZero() && c.connectFailed {
-		return mcp.V20251125
+		return latestSessionRevision()
 	}
 	return c.lastRevision
+}
+
+func latestSessionRevision() (latest mcp.Revision) {
+	for _, r := range mcp.Revisions() {
+		if !r.Stateless() {
+			latest = r
+		}
+	}
+	return latest
 }
 
 // isOverHTTP reports whether the upstream is at a URL, where an attempt to connect starts nothing.
@@ -147,7 +156,7 @@ func (c *connector) isProgram() bool {
 
 // mayHaveSessions reports whether the upstream is, or may be, of the session era. Only such a
 // one sends log messages outside of calls.
-func (c *connector) mayHaveSessions() bool { return c.revision() != mcp.V20260728 }
+func (c *connector) mayHaveSessions() bool { return !c.revision().Stateless() }
 
 // mayHaveOwnFeatures reports whether a caller connection may have features that the shared one
 // lacks: those that a server of the session era has added for the session, or those that a

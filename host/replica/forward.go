@@ -193,7 +193,11 @@ func callerOf(r *http.Request) string {
 // whose header names another revision than its body.
 func isStateless(r *http.Request) bool {
 	versions := r.Header.Values(versionHeader)
-	return len(versions) == 1 && versions[0] == mcp.V20260728.String()
+	if len(versions) != 1 {
+		return false
+	}
+	revision, _ := mcp.ParseRevision(versions[0])
+	return revision.Stateless()
 }
 
 func digest(parts ...string) string {

@@ -344,8 +344,9 @@ func containsIssuer(issuers []string, issuer string) bool {
 //
 // Spec: 2025-03-26 basic/authorization
 func (c *Client) allowsOld(req *http.Request) bool {
-	revision := req.Header.Get(httpheader.ProtocolVersion)
-	return c.opts.AllowOldEndpoints && (revision == "" || revision == mcp.V20250326.String())
+	name := req.Header.Get(httpheader.ProtocolVersion)
+	revision, _ := mcp.ParseRevision(name)
+	return c.opts.AllowOldEndpoints && (name == "" || revision.HasServerAuthorization())
 }
 
 // discoverOld finds the endpoints of a server that is its own authorization server: in the metadata

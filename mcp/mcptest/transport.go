@@ -74,11 +74,6 @@ func (e *exercise) options(v mcp.Revision) *mcpclient.Options {
 	}
 }
 
-// mayElicit reports whether a server can elicit in the revision.
-func (e *exercise) mayElicit() bool {
-	return e.Revision() != mcp.V20241105 && e.Revision() != mcp.V20250326
-}
-
 func (e *exercise) lists(t *testing.T) {
 	var tools, resources, templates, prompts []string
 	for v, err := range e.Tools(t.Context()) {
@@ -259,7 +254,7 @@ func (e *exercise) questions(t *testing.T) {
 		want   string
 	}{
 		{"roots", true, "file:///home/ada"},
-		{"ask", e.mayElicit(), "Hello, Ada"},
+		{"ask", e.Revision().HasElicitation(), "Hello, Ada"},
 	} {
 		got, err := e.Call[string](t.Context(), question.tool, nil)
 		switch {

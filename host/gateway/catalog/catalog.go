@@ -74,7 +74,7 @@ func readCatalog(ctx context.Context, c *mcpclient.Client, before *Catalog) (*Ca
 	cat := Catalog{
 		version:        strings.Clone(host.CutText(c.Server().Version, maxOmittedName)),
 		instructions:   strings.Clone(host.CutText(c.Instructions(), maxText)),
-		hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105,
+		hasCompletions: c.Capabilities().Completions != nil || !c.Revision().HasCompletionsCapability(),
 	}
 	var lostErr error
 	note := func(kind host.DefinitionKind, failed error) {

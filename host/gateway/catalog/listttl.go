@@ -64,7 +64,7 @@ func (t *listTTL) reset() {
 // false if the upstream announces all changes instead. Over HTTP a server of the session era may
 // declare that it announces changes, but offer no stream for the announcements.
 func (t *listTTL) maxAge(target mcpclient.Target, client *mcpclient.Client) (time.Duration, bool) {
-	caps, stateless := client.Capabilities(), client.Revision() == mcp.V20260728
+	caps, stateless := client.Capabilities(), client.Revision().Stateless()
 	_, program := target.(*mcpclient.CommandTarget)
 	announces := (caps.Tools == nil || caps.Tools.ListChanged) && (caps.Prompts == nil || caps.Prompts.ListChanged) &&
 		(caps.Resources == nil || caps.Resources.ListChanged)

@@ -42,12 +42,10 @@ func CapabilitiesOf(r *mcpserver.Request) Capabilities {
 // CapabilitiesIn returns declared capabilities as far as a revision defines them.
 func CapabilitiesIn(r mcp.Revision, declared mcp.ClientCapabilities) Capabilities {
 	can := CapabilitiesFrom(declared)
-	switch r {
-	case mcp.V20241105, mcp.V20250326:
-		can.Form, can.URL, can.Tools = false, false, false
-	case mcp.V20250618:
-		can.Form, can.URL, can.Tools = declared.Elicitation != nil, false, false
+	if !r.HasURLElicitation() {
+		can.Form, can.URL = r.HasElicitation() && declared.Elicitation != nil, false
 	}
+	can.Tools = can.Tools && r.HasSamplingTools()
 	return can
 }
 
@@ -88,6 +86,3 @@ func (have Capabilities) Names() string {
 	slices.Sort(names)
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
-
-// isStateless reports whether a server speaks the revision without sessions.
-func isStateless(r mcp.Revision) bool { return r == mcp.V20260728 }

@@ -111,7 +111,7 @@ func (l Lease) EndError(err error) error { return l.conn.state.endError(err) }
 func (l Lease) IsFirstCall() bool { return l.conn.calls.isFirst() }
 
 // Stateless reports whether the server speaks the stateless revision.
-func (l Lease) Stateless() bool { return isStateless(l.Client.Revision()) }
+func (l Lease) Stateless() bool { return l.Client.Revision().Stateless() }
 
 // LogsBelongToCall reports whether log messages that arrive during a call are certainly
 // for its caller. In a session they do not name their call, so on a shared connection

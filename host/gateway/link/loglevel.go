@@ -46,7 +46,7 @@ func (l *logLevels) setSession(level mcp.LoggingLevel) {
 func (l *logLevels) relay(ctx context.Context, client *mcpclient.Client) error {
 	l.mu.Lock()
 	level := l.session
-	needed := level != "" && level != l.level && client.Capabilities().Logging != nil && !isStateless(client.Revision())
+	needed := level != "" && level != l.level && client.Capabilities().Logging != nil && !client.Revision().Stateless()
 	if needed {
 		l.level = level
 	}

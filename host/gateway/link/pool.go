@@ -214,7 +214,7 @@ func (p *Pool) find(use Use) (*Conn, <-chan struct{}, error) {
 	case session != nil && session.Context().Err() != nil:
 		return nil, nil, PublicErrorf("the session has ended")
 	}
-	add := addition{call: use.Call, exclusive: use.Call != nil && use.Caller.Session == nil && !isStateless(p.Revision())}
+	add := addition{call: use.Call, exclusive: use.Call != nil && use.Caller.Session == nil && !p.Revision().Stateless()}
 	if use.On != nil {
 		add.onlyHere = true
 		switch {

@@ -70,7 +70,7 @@ func (rl *Relay) Send(ctx context.Context, q *Request) (mcp.Result, error) {
 		return nil, err
 	}
 	r := mcpserver.From(ctx)
-	if q.State.Parked != "" || r.Revision() == mcp.V20260728 && rl.Pool.CanAskCaller(link.CallerOf(r)) {
+	if q.State.Parked != "" || r.Revision().Stateless() && rl.Pool.CanAskCaller(link.CallerOf(r)) {
 		return rl.sendInRounds(ctx, r, q)
 	}
 	return rl.sendCall(newDirectCall(ctx, r), q)
@@ -192,7 +192,7 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 		ours.InputRequests[key] = question
 	}
 	rl.elicited.completeURLs(c.Request, slices.DeleteFunc(q.State.URLs, func(v string) bool { return slices.Contains(s.URLs, v) }))
-	if len(ours.InputRequests) == 0 && c.Request.Revision() != mcp.V20260728 {
+	if len(ours.InputRequests) == 0 && !c.Request.Revision().Stateless() {
 		select {
 		case <-time.After(stateOnlyPause):
 		case <-c.Context.Done():

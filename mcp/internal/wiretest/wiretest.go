@@ -52,7 +52,7 @@ type Error struct {
 }
 
 // Stateless reports whether a revision is of the stateless era.
-func Stateless(r mcp.Revision) bool { return r == mcp.V20260728 }
+func Stateless(r mcp.Revision) bool { return r.Stateless() }
 
 // Initialize sets the revision and the capabilities, and opens a session where the revision
 // has sessions.

@@ -149,7 +149,7 @@ func withContent(next mcpserver.ToolHandler) mcpserver.ToolHandler {
 // handler can describe in text what the document would show.
 func Supported(ctx context.Context) bool {
 	r := mcpserver.From(ctx)
-	if v := r.Revision(); v == mcp.V20241105 || v == mcp.V20250326 {
+	if !r.Revision().HasFeatureMeta() {
 		return false
 	}
 	settings, ok := r.Extension(ID)

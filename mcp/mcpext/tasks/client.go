@@ -83,7 +83,7 @@ func (h *clientHalf) exchange(c *mcpclient.Client, next mcpclient.Exchange) mcpc
 		switch {
 		case err != nil:
 			return kind, raw, err
-		case r.Method == mcp.MethodToolsList && h.o.core() && hasCore(c.Revision()):
+		case r.Method == mcp.MethodToolsList && h.o.core() && c.Revision().HasCoreTasks():
 			supports.learn(raw)
 		case kind == ResultTask && r.Method == mcp.MethodToolsCall:
 			return h.follow(ctx, c, raw)

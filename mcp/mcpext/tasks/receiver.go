@@ -54,7 +54,7 @@ func declareReceiver(c *mcp.ClientCapabilities) {
 // receive runs a question as a task if its params request that.
 func (v *receiver) receive(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (any, error) {
-		if !r.Inbound || r.Method != mcp.MethodElicit && r.Method != mcp.MethodCreateMessage || !hasCore(r.Revision()) {
+		if !r.Inbound || r.Method != mcp.MethodElicit && r.Method != mcp.MethodCreateMessage || !r.Revision().HasCoreTasks() {
 			return next(ctx, r)
 		}
 		var p struct {

@@ -58,7 +58,7 @@ func (s *supports) of(tool string) mcp.TaskSupport {
 // takesCore reports whether a request is a tool call to a server that supports such calls
 // as tasks of 2025-11-25.
 func takesCore(c *mcpclient.Client, r *mcpclient.Request) bool {
-	return r.Method == mcp.MethodToolsCall && hasCore(c.Revision()) && c.Capabilities().Tasks.Takes(mcp.MethodToolsCall)
+	return r.Method == mcp.MethodToolsCall && c.Revision().HasCoreTasks() && c.Capabilities().Tasks.Takes(mcp.MethodToolsCall)
 }
 
 // callCore calls a tool. It requests a task if the tool requires one, or if the caller is
@@ -129,7 +129,7 @@ func (h *Handle) fetch(ctx context.Context) (raw jsontext.Value, err error) {
 func Request(ctx context.Context, method string, params, out any) error {
 	r := mcpserver.From(ctx)
 	augmented, ok := withTask(params)
-	if !ok || !hasCore(r.Revision()) || !r.Capabilities().Tasks.Takes(method) {
+	if !ok || !r.Revision().HasCoreTasks() || !r.Capabilities().Tasks.Takes(method) {
 		return r.Call(ctx, method, params, out)
 	}
 	var created mcp.CreateTaskResult

@@ -76,23 +76,17 @@ func (t *Tasks) kindOf(r *mcpserver.Request, p *mcp.CallToolParams, required boo
 	if _, ok := r.Extension(ID); ok {
 		return extensionTask, nil
 	}
-	core := t.o.core() && hasCore(r.Revision())
+	core := t.o.core() && r.Revision().HasCoreTasks()
 	switch {
 	case core && p.Task != nil:
 		return coreTask, nil
 	case core && required:
 		return noTask, mcp.Errorf(mcp.CodeMethodNotFound, "tool %q: want a call as a task", p.Name)
-	case required && isStateless(r):
+	case required && r.Revision().Stateless():
 		return noTask, r.RequireExtension(ID)
 	}
 	return noTask, nil
 }
-
-// hasCore reports whether the revision has tasks in its core.
-func hasCore(v mcp.Revision) bool { return v == mcp.V20251125 }
-
-// isStateless reports whether the client's revision has the extension.
-func isStateless(r *mcpserver.Request) bool { return r.Revision() == mcp.V20260728 }
 
 // Begin turns the call of a Late tool into a task: the client gets the task, and the
 // handler continues with the returned context. Begin returns ctx itself if the call is a
