@@ -126,7 +126,7 @@ func hasParts(all, parts []string) bool {
 // containsWireName reports whether a text contains a wire name of a server.
 func containsWireName(lower, key string) bool {
 	for {
-		before, after, found := strings.Cut(lower, key+separator)
+		before, after, found := strings.Cut(lower, WireName(key, ""))
 		if !found {
 			return false
 		}

@@ -6,10 +6,6 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// separator stands between the key of an upstream and the name of a feature in a wire
-// name. Keys have no underscore, so the first one ends the key.
-const separator = "__"
-
 // CheckKey returns an error if the key of an upstream is invalid.
 func CheckKey(key string) error { return mcp.CheckServerName(key) }
 
@@ -29,8 +25,8 @@ func ParseName(written string) string {
 
 // DisplayName returns a wire name as key/name, which ParseName accepts.
 func DisplayName(wire string) string {
-	key, name, ok := strings.Cut(wire, separator)
-	if !ok || CheckKey(key) != nil {
+	key, name, ok := mcp.CutQualifiedName(wire)
+	if !ok {
 		return wire
 	}
 	return key + "/" + name
@@ -38,9 +34,6 @@ func DisplayName(wire string) string {
 
 // KeyOf returns the key in a wire name, or the empty string if there is none.
 func KeyOf(wire string) string {
-	key, _, ok := strings.Cut(wire, separator)
-	if !ok || CheckKey(key) != nil {
-		return ""
-	}
+	key, _, _ := mcp.CutQualifiedName(wire)
 	return key
 }

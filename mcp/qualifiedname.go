@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // qualifiedNameSeparator stands between the name of a server and that of a feature. Names of
@@ -41,4 +42,15 @@ func QualifiedName(server, name string) string {
 	digest := sha256.Sum256([]byte(full))
 	suffix := fmt.Sprintf("_%x", digest[:4])
 	return valid[:min(len(valid), maxQualifiedName-len(suffix))] + suffix
+}
+
+// CutQualifiedName splits a name of the form of QualifiedName after the name of the server.
+// The name of the feature is the one at the server unless QualifiedName has changed or truncated
+// it. It reports false if the name does not begin with one that CheckServerName accepts.
+func CutQualifiedName(qualified string) (server, name string, ok bool) {
+	server, name, found := strings.Cut(qualified, qualifiedNameSeparator)
+	if !found || CheckServerName(server) != nil {
+		return "", "", false
+	}
+	return server, name, true
 }

@@ -24,6 +24,9 @@ func TestQualifiedNamesAreValidForModelsAndUnique(t *testing.T) {
 			if !valid.MatchString(got) || !strings.HasPrefix(got, server+"__") {
 				t.Errorf("%q of %q: got %q, want a valid name that begins with the server", name, server, got)
 			}
+			if s, n, ok := mcp.CutQualifiedName(got); !ok || s != server || (n == name) != (got == server+"__"+name) {
+				t.Errorf("%q of %q: cut into %q and %q, %t", name, server, s, n, ok)
+			}
 			if other, taken := seen[got]; taken {
 				t.Errorf("%q of %q: got %q, as for %s", name, server, got, other)
 			}
@@ -33,6 +36,9 @@ func TestQualifiedNamesAreValidForModelsAndUnique(t *testing.T) {
 	for _, invalid := range []string{"", "A", "a_b", "-a", strings.Repeat("s", 33), "a b"} {
 		if err := mcp.CheckServerName(invalid); err == nil {
 			t.Errorf("%q: got no error", invalid)
+		}
+		if s, n, ok := mcp.CutQualifiedName(invalid + "__get"); ok || s != "" || n != "" {
+			t.Errorf("%q: cut into %q and %q", invalid, s, n)
 		}
 	}
 }

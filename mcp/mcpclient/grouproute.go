@@ -46,7 +46,7 @@ func qualify[Def any](server string, defs []Def, name func(*Def) *string) (quali
 			continue
 		}
 		taken[q] = true
-		if q != server+"__"+original && len(hidden) < maxGroupFeatures {
+		if _, after, _ := mcp.CutQualifiedName(q); after != original && len(hidden) < maxGroupFeatures {
 			hidden[q] = original
 		}
 		*name(&def) = q
@@ -169,7 +169,7 @@ func (g *Group) route(ctx context.Context, k featureKind, qualified string) (*me
 // resolve is route without reading a list. It reports whether the name at the server is
 // certain: a qualified name that may be truncated is not, before the list was read.
 func (g *Group) resolve(k featureKind, qualified string) (m *member, name string, certain bool, err error) {
-	server, name, ok := strings.Cut(qualified, "__")
+	server, name, ok := mcp.CutQualifiedName(qualified)
 	if m = g.member(server); !ok || m == nil {
 		return nil, "", false, fmt.Errorf("%s %q: the group has no connected server of that name, want a name that begins with one of %q and two underscores", k.name, qualified, g.Servers())
 	}
