@@ -41,6 +41,7 @@ var floors = []placement{
 	// The texts of hostile peers, for tests.
 	{floor: 0, path: "internal/hostiletext", only: none},
 	// Encodings and RFCs, which do not know MCP.
+	{floor: 0, path: "mcp/internal/backoff", only: none},
 	{floor: 0, path: "mcp/internal/drain", only: none},
 	{floor: 0, path: "mcp/internal/egress", beside: []string{"mcp/internal/usercode"}},
 	{floor: 0, path: "mcp/internal/hooktest"},
@@ -80,7 +81,7 @@ var floors = []placement{
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/changes", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/httpclient", beside: []string{"mcp/internal/exchange"}},
-	{floor: 3, path: "mcp/internal/listen", only: []string{"mcp", "mcp/internal/limit", "mcp/internal/usercode"}},
+	{floor: 3, path: "mcp/internal/listen", only: []string{"mcp", "mcp/internal/backoff", "mcp/internal/limit", "mcp/internal/usercode"}},
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/registry", only: []string{"mcp", "mcp/internal/dialect"}},
 	{floor: 3, path: "mcp/internal/resultcache", only: []string{"mcp", "mcp/internal/dialect"}},

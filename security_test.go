@@ -48,12 +48,12 @@ var bans = []ban{
 	}},
 	{"math/rand", "", "crypto/rand, or math/rand/v2 where nobody may profit from guessing", nil},
 	{"math/rand/v2", "", "crypto/rand", []string{
-		"mcp/internal/durable",    // spreads attempts and scans
+		"mcp/internal/backoff",    // spreads attempts
+		"mcp/internal/durable",    // spreads scans
 		"mcp/internal/httpclient", // spreads reconnections
 		"mcp/mcpclient",           // spreads reconnections and lists
 		"mcp/mcpserver",           // Rand, which handlers ask for and which has to repeat itself
 		"mcp/mcptest",             // makes noise that has to repeat itself
-		"mcp/mcpware",             // spreads retries
 	}},
 	{"crypto/md5", "", "crypto/sha256", nil},
 	{"crypto/sha1", "", "crypto/sha256", []string{

@@ -3,6 +3,8 @@ package mcpclient
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/backoff"
 )
 
 // Pauses before a client reconnects to a server whose connections keep being lost.
@@ -42,14 +44,14 @@ func (f *lossHistory) add(now time.Time, lasted time.Duration, isCommand bool) {
 }
 
 // pause returns the pause before the next attempt. After the first loss it is zero.
-func (f *lossHistory) pause() time.Duration { return backoff(f.consecutive - 1) }
+func (f *lossHistory) pause() time.Duration { return reconnectPause(f.consecutive - 1) }
 
-// backoff returns the nth pause in a row with up to a quarter of jitter, and zero for
+// reconnectPause returns the nth pause in a row with up to a quarter of jitter, and zero for
 // n <= 0. The pauses double from minBackoff to maxBackoff.
-func backoff(n int) time.Duration {
+func reconnectPause(n int) time.Duration {
 	if n <= 0 {
 		return 0
 	}
-	pause := min(minBackoff<<min(n-1, 10), maxBackoff)
+	pause := backoff.Pause(n, minBackoff, maxBackoff)
 	return pause + rand.N(pause/4)
 }

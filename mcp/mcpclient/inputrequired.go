@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/backoff"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
@@ -39,7 +40,7 @@ func (c *Client) answerInput(p *callDeadline, d *dialect.Client, first *dialect.
 		return nil, fmt.Errorf("the server still requires input after %d rounds", round)
 	}
 	if len(in.Questions) == 0 {
-		if err := sleep(p.ctx, min(minInputPause<<min(round, 10), maxInputPause)); err != nil {
+		if err := sleep(p.ctx, backoff.Pause(round+1, minInputPause, maxInputPause)); err != nil {
 			return nil, err
 		}
 	}

@@ -133,7 +133,7 @@ func (o *outage) add(err error) {
 		return
 	}
 	o.failures++
-	o.until, o.last = time.Now().Add(backoff(o.failures)), err
+	o.until, o.last = time.Now().Add(reconnectPause(o.failures)), err
 	o.lasts.Store(true)
 }
 

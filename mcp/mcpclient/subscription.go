@@ -60,7 +60,7 @@ func (c *Client) keepSubscribed(ctx context.Context, s *subscription) error {
 		if active && time.Since(began) > steadyTime {
 			failures = 1
 		}
-		if err := sleep(ctx, backoff(failures)); err != nil {
+		if err := sleep(ctx, reconnectPause(failures)); err != nil {
 			return err
 		}
 	}

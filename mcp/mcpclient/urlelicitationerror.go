@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/backoff"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
@@ -106,9 +107,9 @@ func (u *urlElicitations) elicit(d *callDeadline, f *dialect.Facts, e *mcp.Error
 
 // wait waits until all elicitations are complete, or until the next pause is over.
 func (u *urlElicitations) wait(d *callDeadline, ids []string) error {
-	pause := time.NewTimer(min(minElicitationPause<<min(u.pauses, 10), maxElicitationPause))
-	defer pause.Stop()
 	u.pauses++
+	pause := time.NewTimer(backoff.Pause(u.pauses, minElicitationPause, maxElicitationPause))
+	defer pause.Stop()
 	for _, id := range ids {
 		select {
 		case <-u.accepted[id]:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/backoff"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
@@ -24,7 +25,7 @@ const (
 // call does not count as running.
 func (r *Request) pauseRaw(ctx context.Context, round int) error {
 	defer r.pauseSlots(ctx)()
-	timer := time.NewTimer(min(minStatePause<<min(round, 10), maxStatePause))
+	timer := time.NewTimer(backoff.Pause(round+1, minStatePause, maxStatePause))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

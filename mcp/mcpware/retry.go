@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/backoff"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -97,8 +97,7 @@ func (p *retrying) pauseAfter(err error, r *mcpclient.Request, attempt int) (tim
 	if !mayHaveRun(err) || !p.idempotent(r) {
 		return 0, false
 	}
-	pause := min(p.o.pause()<<min(attempt-1, 16), p.o.maxPause())
-	return pause/2 + rand.N(pause/2+1), true
+	return backoff.Random(backoff.Pause(attempt, p.o.pause(), p.o.maxPause())), true
 }
 
 // mayHaveRun reports whether it is unknown if the server has processed a failed request.

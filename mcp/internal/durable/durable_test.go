@@ -419,19 +419,6 @@ func TestDeadWorkIsListedInPages(t *testing.T) {
 	}
 }
 
-func TestBackoffDoublesUpToItsBound(t *testing.T) {
-	for attempt := 1; attempt < 200; attempt++ {
-		want := time.Second << min(attempt-1, 6)
-		want = min(want, time.Minute)
-		if got := durable.Backoff(attempt, time.Second, time.Minute); got < want/2 || got > want {
-			t.Errorf("attempt %d: got %v, want between %v and %v", attempt, got, want/2, want)
-		}
-	}
-	if got := durable.Backoff(3, 0, 0); got != 0 {
-		t.Errorf("without a base: got %v", got)
-	}
-}
-
 // Who can write the Store must not be able to stop a scan by strange keys.
 func FuzzKeysOfTheQueue(f *testing.F) {
 	f.Add("due.0000000000000.A", "run.X.B", "holder.X")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/backoff"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
@@ -180,7 +181,7 @@ func (s *eventSource) reopen(ctx context.Context, fruitless int) (*response, err
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on retry
 func (s *eventSource) pause(ctx context.Context, fruitless int) error {
 	wish := min(max(cmp.Or(s.retry, defaultRetry), minRetry), maxRetry)
-	wait := max(wish, min(wish<<min(fruitless, 6), maxBackoff))
+	wait := max(wish, backoff.Pause(min(fruitless, 6)+1, wish, maxBackoff))
 	timer := time.NewTimer(wait + rand.N(wait/10))
 	defer timer.Stop()
 	select {

@@ -7,6 +7,14 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/backoff"
+)
+
+// The pauses after failures of Accept in a row.
+const (
+	minAcceptPause = 5 * time.Millisecond
+	maxAcceptPause = time.Second
 )
 
 // Serve accepts connections of l until ctx is done, and calls serve for each on a goroutine
@@ -33,8 +41,8 @@ func Serve(ctx context.Context, l net.Listener, log *slog.Logger, serve func(con
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return nil
 		case isTemporary(err):
-			wait := acceptBackoff(failures)
 			failures++
+			wait := backoff.Pause(failures, minAcceptPause, maxAcceptPause)
 			log.Warn("accept a connection", "listener", l.Addr(), "error", err, "retry in", wait)
 			select {
 			case <-time.After(wait):
@@ -54,10 +62,4 @@ func isTemporary(err error) bool {
 		Temporary() bool
 	}](err)
 	return ok && e.Temporary()
-}
-
-// acceptBackoff returns how long to wait before the next Accept, after one failure and the
-// given number of failures before it.
-func acceptBackoff(failures int) time.Duration {
-	return min(5*time.Millisecond<<min(failures, 8), time.Second)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/backoff"
 	"github.com/fondaco/fondaco/mcp/internal/durable"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -277,7 +278,7 @@ func (x *run) tryAgain(err error, refused bool) {
 		failures = d.Refused + 1
 	}
 	wait, _ := retryable(err)
-	wait = max(wait, durable.Backoff(failures, o.backoff(), o.maxBackoff()))
+	wait = max(wait, backoff.Random(backoff.Pause(failures, o.backoff(), o.maxBackoff())))
 	x.schedule(time.Now().Add(wait), "an attempt has failed; the next one follows", func(d *durableState) {
 		d.Refused = 0
 		if refused {
