@@ -16,7 +16,7 @@ import (
 // owner, and as long as its client does. What a client can gain is limited:
 //
 //	waitForPlace                 at the gate of all calls, and of one tool
-//	 ├─ answersQuestion          reads the state, a few at a time, in the turn of each owner
+//	 ├─ answersQuestion          reads the state; those of large calls a few at a time, by owner
 //	 │   └─ readState            requeststate.go: seal, principal, method, name, arguments; once
 //	 │       └─ answeredStates   the first call with this state
 //	 ├─ countAnswer              a call that waits is one of the owner's questions; its bytes count, too
@@ -24,13 +24,19 @@ import (
 //
 // A call that fails one of these tests waits as other calls do.
 type answers struct {
-	reading *limit.Gate[limit.Owner] // of states, before their calls are admitted
+	reading *limit.Gate[limit.Owner] // of states of large calls, before their calls are admitted
 	bytes   *limit.Pool              // of the calls that wait
 	states  answeredStates
 }
 
-// maxStateWait is how long a call waits at most for its state to be read before it is admitted.
-const maxStateWait = 2 * time.Second
+const (
+	// smallCall limits the params of calls whose states are read at once, which costs about as
+	// much as it has cost to decode their messages. Others are read a few at a time.
+	smallCall = 128 << 10
+	// maxStateWait is how long a larger call waits at most for its state to be read before it is
+	// admitted.
+	maxStateWait = 2 * time.Second
+)
 
 func (a *answers) init(o *LoadOptions) {
 	waiting := limit.Bounds{Calls: o.maxWaiting(), Bytes: maxAnswerBytes(o)}
@@ -94,11 +100,13 @@ func (r *Request) answersQuestion() bool {
 		if r.replayed || !r.mayBringState() || r.call.CallParams().RequestState == nil {
 			return false
 		}
-		reading, size := r.server.answers.reading, len(r.in.Message.Params)
-		if reading.Enter(r.ctx, nil, size, r.in.Owner()) != nil {
-			return false
+		if size := len(r.in.Message.Params); size > smallCall {
+			reading := r.server.answers.reading
+			if reading.Enter(r.ctx, nil, size, r.in.Owner()) != nil {
+				return false
+			}
+			defer reading.Leave(nil, size)
 		}
-		defer reading.Leave(nil, size)
 		r.readState()
 	}
 	return r.resumed != nil && r.resumed.first

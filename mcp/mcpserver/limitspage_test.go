@@ -32,7 +32,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "waiting for an answer to a question, session era", ask.wait())
 	claim.Limit(t, "unanswered questions of the session era, of all clients and of one owner", ask.maxQuestions(), ask.ownerQuestions(), clientAbsent)
 	claim.Limit(t, "answers of the stateless era that wait for a place: params of all clients, and of one owner; each counts as an unanswered question", claim.Bytes(maxAnswerBytes(&load)), claim.Bytes(ownerAnswerBytes(&load)))
-	claim.Limit(t, "states of calls that have to wait, which are read before their calls are admitted: at a time, and the wait for that", maxStateWait)
+	claim.Limit(t, "calls with more params that have to wait, and whose states are read before they are admitted: at a time, and the wait for that", claim.Bytes(smallCall), maxStateWait)
 	claim.Limit(t, "states whose first call is remembered, so that a second one waits as a new call does; twice as many at most", maxAnsweredStates)
 	claim.Limit(t, "time until a client sends an answer, stateless era", ask.expiry())
 	claim.Limit(t, "parked values, of all clients and of one owner", ask.maxParked(), ask.ownerParked())
