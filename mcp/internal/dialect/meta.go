@@ -114,6 +114,9 @@ func readRequestMeta(params jsontext.Value, era Era) (RequestMeta, *mcp.Error) {
 		if value.Kind() == 'n' {
 			continue
 		}
+		if err := checkMetaSize(key, value, era); err != nil {
+			return RequestMeta{}, err
+		}
 		if err := meta.read(key, value, era); err != nil {
 			return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: /%s%s", escapePointer(string(key)), reasonBelow(err))
 		}

@@ -49,6 +49,10 @@ func (s *Session) SetLogLevel(l mcp.LoggingLevel) error {
 //
 // Spec: 2025-11-25 basic/lifecycle#version-negotiation
 func (s *Server) Negotiate(c *Call) (*Session, error) {
+	info, can := rawjson.Member(c.Params, "clientInfo"), rawjson.Member(c.Params, "capabilities")
+	if err := checkOffer(info, can); err != nil {
+		return nil, err
+	}
 	var offer mcp.InitializeParams
 	if err := c.Decode(&offer); err != nil {
 		return nil, err
@@ -70,17 +74,18 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 	}
 	return &Session{
 		Facts:        f,
-		Client:       shared(implementations, rawjson.Member(c.Params, "clientInfo"), &offer.ClientInfo),
-		Capabilities: shared(capabilities, rawjson.Member(c.Params, "capabilities"), &offer.Capabilities),
+		Client:       shared(implementations, info, &offer.ClientInfo),
+		Capabilities: shared(capabilities, can, &offer.Capabilities),
 	}, nil
 }
 
-// shared returns the decoded value of a text, from the cache if possible.
+// shared returns the decoded value of a text from the cache if possible, or else a copy of own,
+// which may be a part of something larger.
 func shared[T any](c *textcache.Cache[T], text jsontext.Value, own *T) *T {
 	if value, err := c.Get(text); err == nil && value != nil {
 		return value
 	}
-	return own
+	return new(*own)
 }
 
 // sessionFacts returns the facts that an offered version leads to, or nil if
