@@ -18,7 +18,7 @@ const (
 	LimitToolTimeout       Limit = "tool.timeout"
 	LimitToolCalls         Limit = "tool.calls"
 	LimitRounds            Limit = "rounds"
-	LimitStates            Limit = "states"
+	LimitKept              Limit = "kept"
 	LimitParked            Limit = "parked"
 	LimitHandles           Limit = "handles"
 	LimitWatched           Limit = "watched"

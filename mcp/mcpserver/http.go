@@ -94,6 +94,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 		MaxSessions:       o.MaxSessions,
 		MaxStreams:        o.MaxStreams,
 		Unsent:            s.unsent,
+		Kept:              s.kept,
 		PrincipalSessions: o.PrincipalSessions,
 		PrincipalStreams:  o.PrincipalStreams,
 		SessionIdle:       o.SessionIdle,

@@ -24,6 +24,9 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.keepClient(r, agreed); err != nil {
+		return nil, err
+	}
 	switch session := r.in.Session; {
 	case session.Agree(agreed):
 	case r.in.Binding == dialect.Stream:

@@ -37,7 +37,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "time until a client sends an answer, stateless era", ask.expiry())
 	claim.Limit(t, "parked values, of all clients and of one owner", ask.maxParked(), ask.ownerParked())
 	claim.Limit(t, "state of one call between rounds, sent to the client", claim.Bytes(maxState), claim.Bytes(largestValue))
-	claim.Limit(t, "states of calls in `Options.Store`, of all clients of one process", claim.Bytes(maxStateBytes(new(MemoryStore))))
+	claim.Limit(t, "bytes that clients make a server keep beyond their requests, see below: of all anonymous clients; of one session, connection or address of them", claim.Bytes(new(Options).maxKept()))
 	claim.Limit(t, "URL elicitations whose completion can be sent, of all clients", maxURLElicitations)
 	claim.Limit(t, "waiting for a slot of a tool that has `Limit`; a task waits until it is cancelled", maxSlotWait)
 	claim.Limit(t, "log messages of one call", logBurst)

@@ -50,6 +50,19 @@ type LoadOptions struct {
 	// status 503 over Streamable HTTP, elsewhere by an error. Default: 1 GiB.
 	MaxUnsent int64
 
+	// MaxKept limits the bytes that all anonymous clients together make the server keep beyond
+	// the request that has brought them: what sessions know of their clients, params of calls
+	// that wait for an answer or continue in the background, metadata and headers of
+	// subscriptions and event streams, queued messages, states of calls in the Store, values of
+	// mcpext/handles. One anonymous session or connection, and one address, may have a
+	// quarter. Authenticated principals and local users have the same again, of which one may
+	// have half. When the limit is reached, the owner that has most loses what has been unused
+	// longest: a session, which a client can open again, a state, a handle; if nothing of it is
+	// unused, the newest thing. Without such an owner the request is refused with an error of
+	// CodeOverloaded. Things of at most 2 KiB do not count; other limits bound their number.
+	// Default: 64 MiB, or a quarter of MemoryStore.MaxBytes of Options.Store.
+	MaxKept int64
+
 	// MaxWatched limits the resources to which all sessions and subscriptions/listen
 	// requests are subscribed together. One owner, an authenticated principal or else one
 	// session or connection, may have a quarter of them. A resource counts once for each
@@ -129,6 +142,7 @@ func (o *LoadOptions) check() error {
 	for name, n := range map[string]int{
 		"MaxCalls": o.MaxCalls, "MaxBytes": o.MaxBytes, "ShareCalls": o.ShareCalls, "ShareBytes": o.ShareBytes, "MaxWaiting": o.MaxWaiting, "MaxWatched": o.MaxWatched,
 		"MaxUnsent":      int(o.MaxUnsent),
+		"MaxKept":        int(o.MaxKept),
 		"ToolRate.Burst": o.ToolRate.Burst, "CompletionRate.Burst": o.CompletionRate.Burst, "SubscriptionRate.Burst": o.SubscriptionRate.Burst,
 	} {
 		if n < 0 {

@@ -114,9 +114,8 @@ type Options struct {
 	// Store keeps small pieces of state for all replicas of the server: markers of used
 	// requestStates (AskOptions.SingleUse), requestStates that are too large to send to a
 	// client, and the state of extensions. A Store other than a MemoryStore requires Keys.
-	// Of requestStates it keeps up to 64 MiB for each process, or a quarter of
-	// MemoryStore.MaxBytes; when there are more, the newest state of the owner with the
-	// most bytes is deleted, and its call has to be made again.
+	// LoadOptions.MaxKept limits the bytes of requestStates; when there are more, the oldest
+	// state of the owner with the most bytes is deleted, and its call has to be made again.
 	// Default: a MemoryStore, which no other server uses.
 	Store mcp.Store
 	// Bus carries messages between the replicas of the server, which are the servers of the

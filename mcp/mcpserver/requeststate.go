@@ -25,15 +25,6 @@ import (
 // maxState limits a requestState that is sent to a client, in bytes.
 const maxState = 64 << 10
 
-// maxStateBytes limits the bytes of the states that a process keeps in a Store: to a quarter
-// of the bytes that a MemoryStore holds by default, or of its MaxBytes.
-func maxStateBytes(s mcp.Store) int64 {
-	if m, ok := s.(*MemoryStore); ok {
-		return int64(m.maxBytes() / 4)
-	}
-	return int64(new(MemoryStore).maxBytes() / 4)
-}
-
 // initState sets the keys that encrypt requestStates, the Store and the Bus, and the tables
 // of what clients can make the server keep.
 func (s *Server) initState() (err error) {
@@ -63,7 +54,8 @@ func (s *Server) initState() (err error) {
 	s.urlElicitations = newURLElicitations()
 	s.parked.Instance, s.usedStates.Instance = instance, instance
 	s.storedUsedStates = storedUsedStates{store: s.store, instance: instance}
-	s.storedStates = newStoredStates(s.store, maxStateBytes(s.store))
+	s.kept = limit.NewKeptBytes(o.maxKept())
+	s.storedStates = newStoredStates(s.store, s.kept)
 	s.parkedPlaces = limit.NewPool(limit.PoolBounds{Total: int64(o.Ask.maxParked()), Each: int64(o.Ask.ownerParked())})
 	s.unsent = exchange.NewUnsentLimit(o.Load.maxUnsent())
 	watched := int64(o.Load.maxWatched())
@@ -274,8 +266,8 @@ func (r *Request) sealState(m *replay.Memory) (string, error) {
 	ctx := context.WithoutCancel(r.ctx) // the context of the run has ended with the question
 	id := rand.Text()
 	switch err := s.storedStates.put(ctx, r.in.Owner(), id, []byte(token), ttl); {
-	case err == limit.ErrPoolFull:
-		r.ReportLimit(mcp.LimitStates)
+	case errors.Is(err, limit.ErrPoolFull), errors.Is(err, limit.ErrOwnerFull):
+		r.ReportLimit(mcp.LimitKept)
 		return "", mcp.PeerRetryLaterf(mcp.CodeOverloaded, ttl, "%s: there is no room for the state of the call; make the call again later", r.method)
 	case errors.Is(err, errStoreFull): // the text of the error is not for clients
 		s.options.logger().LogAttrs(ctx, slog.LevelError, "requestState not stored", slog.Any("error", err))

@@ -53,6 +53,7 @@ type Server struct {
 	replicas     *replica.Group // nil unless they share a Store, a Bus and keys
 	parked       replay.Parked
 	parkedPlaces *limit.Pool
+	kept         *limit.KeptBytes
 	unsent       *exchange.UnsentLimit // the large results that are being sent, over all transports
 	usedStates   replay.UsedStates     // without Options.Store
 

@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // Session is what the requests of one client share in the session era (2024-11-05 to
@@ -128,8 +129,8 @@ func (s *Session) LogValue() slog.Value { return slog.StringValue(s.ID()) }
 // for use; all methods are safe for concurrent use.
 type sessions struct {
 	mu       sync.Mutex
-	open     map[*exchange.Session]bool // guarded by mu
-	refusing bool                       // guarded by mu
+	open     map[*exchange.Session]*limit.Place // guarded by mu: of what is kept of the client, or nil
+	refusing bool                               // guarded by mu
 }
 
 // add adds a session. It fails with ErrShutdown after refuse.
@@ -140,9 +141,9 @@ func (s *sessions) add(session *exchange.Session) error {
 		return ErrShutdown
 	}
 	if s.open == nil {
-		s.open = make(map[*exchange.Session]bool)
+		s.open = make(map[*exchange.Session]*limit.Place)
 	}
-	s.open[session] = true
+	s.open[session] = nil
 	return nil
 }
 
@@ -156,6 +157,7 @@ func (s *sessions) refuse() {
 // remove removes a session that has ended, and ends its context.
 func (s *sessions) remove(session *exchange.Session) {
 	s.mu.Lock()
+	s.open[session].Release()
 	delete(s.open, session)
 	s.mu.Unlock()
 	if made := madeSession(session); made != nil {
@@ -167,7 +169,22 @@ func (s *sessions) remove(session *exchange.Session) {
 func (s *sessions) isOpen(session *exchange.Session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open[session]
+	_, open := s.open[session]
+	return open
+}
+
+// keep replaces the place of what is kept of the client of a session. It releases the place if
+// the session has ended.
+func (s *sessions) keep(session *exchange.Session, place *limit.Place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, open := s.open[session]
+	if !open {
+		place.Release()
+		return
+	}
+	before.Release()
+	s.open[session] = place
 }
 
 // session returns the Session of an exchange.Session of the server, which is made when it is first
@@ -183,7 +200,7 @@ func (s *sessions) session(server *Server, x *exchange.Session) *Session {
 	}
 	session := &Session{id: rand.Text(), server: server, of: x}
 	session.ctx.Begin(context.Background(), nil)
-	if !s.open[x] {
+	if _, open := s.open[x]; !open {
 		session.ctx.Cancel(nil)
 	}
 	x.CoreValue.Store(new(any(session)))

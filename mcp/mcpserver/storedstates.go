@@ -11,11 +11,11 @@ import (
 )
 
 // storedStates keep the states of calls that are too large to send to clients in the Store
-// until they expire. Their bytes are limited by owner: when there is no room, the newest
-// state of the owner that holds most is deleted. All methods are safe for concurrent use.
+// until they expire. They count to the bytes that the server keeps for their owner, as entries
+// that are not in use. All methods are safe for concurrent use.
 type storedStates struct {
 	store mcp.Store
-	pool  *limit.Pool // of bytes
+	bytes *limit.KeptBytes
 
 	mu      sync.Mutex
 	kept    *list.List // guarded by mu: of *keptState, in the order of expiry
@@ -31,16 +31,16 @@ type keptState struct {
 	evicted bool          // guarded by that mu
 }
 
-func newStoredStates(s mcp.Store, maxBytes int64) *storedStates {
-	return &storedStates{store: s, pool: limit.NewPool(limit.PoolBounds{Total: maxBytes}), kept: list.New()}
+func newStoredStates(s mcp.Store, bytes *limit.KeptBytes) *storedStates {
+	return &storedStates{store: s, bytes: bytes, kept: list.New()}
 }
 
-// put stores a state for an owner. It fails with limit.ErrPoolFull if there is no room, and
-// with the error of the Store.
+// put stores a state for an owner. It fails with limit.ErrPoolFull or limit.ErrOwnerFull if
+// there is no room, and with the error of the Store.
 func (s *storedStates) put(ctx context.Context, owner limit.Owner, id string, state []byte, ttl time.Duration) error {
 	s.releaseExpired()
 	k := &keptState{id: id, expires: time.Now().Add(ttl)}
-	place, err := s.pool.Take(owner, len(state), func() { s.evict(k) })
+	place, err := s.bytes.Take(owner, len(state), func() { s.evict(k) })
 	s.deleteEvicted(ctx)
 	if err != nil {
 		return err
@@ -51,6 +51,7 @@ func (s *storedStates) put(ctx context.Context, owner limit.Owner, id string, st
 	}
 	s.mu.Lock()
 	k.place = place
+	place.SetIdle(true)
 	if !k.evicted {
 		k.element = s.kept.PushBack(k)
 	}
@@ -80,8 +81,12 @@ func (s *storedStates) releaseExpired() {
 	}
 }
 
-// evict removes a state whose room is needed. The next deleteEvicted deletes it.
+// evict removes a state whose room is needed. A MemoryStore, where it takes that room, loses it
+// at once; another Store, which may be slow, with the next deleteEvicted.
 func (s *storedStates) evict(k *keptState) {
+	if m, ok := s.store.(*MemoryStore); ok {
+		_ = m.Delete(context.Background(), storedState+k.id)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k.evicted = true

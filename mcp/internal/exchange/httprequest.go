@@ -43,3 +43,15 @@ func (h *HTTPRequest) OnLoopback() bool {
 	addr, ok := h.LocalAddr.(*net.TCPAddr)
 	return ok && addr.IP.IsLoopback()
 }
+
+// SizeOfHeader returns about how many bytes the headers of a request take in memory.
+func SizeOfHeader(h http.Header) (size int) {
+	const field = 64
+	for name, values := range h {
+		size += field + len(name)
+		for _, v := range values {
+			size += len(v)
+		}
+	}
+	return size
+}

@@ -63,10 +63,13 @@ type PoolBounds struct {
 	// Principal takes the place of Each for authenticated principals, unless it is 0.
 	Principal int64
 	// Address limits what one address holds, where addresses distinguish clients. 0 means no
-	// such limit. When it is reached, the address loses an idle place for a new one.
+	// such limit. When it is reached, the address loses idle places for a new one.
 	Address int64
 	// KeepBusy keeps busy places from being taken within the newcomer's own group.
 	KeepBusy bool
+	// RenewIdle lets one of the groups that hold most lose an idle place for a newcomer whose
+	// group would hold as much as they do, too.
+	RenewIdle bool
 }
 
 // Place is the part of a Pool that one thing holds.
@@ -172,10 +175,13 @@ func (p *Place) Release() bool {
 	return true
 }
 
-// Resize changes the units of the place. It fails with ErrOwnerFull or ErrPoolFull if there
+// Resize changes the units of the place. Resize of nil does nothing. It fails with ErrOwnerFull or ErrPoolFull if there
 // is no room, and then changes nothing. It does nothing to a place that was released or
 // evicted. It evicts other places as Take does.
 func (p *Place) Resize(size int) error {
+	if p == nil {
+		return nil
+	}
 	p.pool.mu.Lock()
 	evicted, err := p.pool.resize(p, max(int64(size), 1))
 	p.pool.mu.Unlock()
@@ -272,6 +278,10 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 		return nil, nil
 	}
 	if more := size - place.size; more > 0 {
+		if idle := place.idleIn; idle != nil { // not for itself
+			place.leaveIdle()
+			defer idle.pushBack(place)
+		}
 		if evicted, err = p.mayAdd(m, more); err != nil {
 			return nil, err
 		}
@@ -281,25 +291,40 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 	return evicted, nil
 }
 
-// mayAdd makes room for more units of a member, and returns the places that it evicted.
-func (p *Pool) mayAdd(m *member, size int64) ([]*Place, error) {
-	if each := p.bounds.each(m.group.owner); each > 0 && m.held > 0 && m.held+size > each {
+// mayAdd makes room for more units of a member, and returns the places that it evicted. If
+// that is impossible, it changes nothing.
+func (p *Pool) mayAdd(m *member, size int64) (evicted []*Place, err error) {
+	g := m.group
+	if each := p.bounds.each(g.owner); each > 0 && m.held > 0 && m.held+size > each {
 		return nil, ErrOwnerFull
 	}
-	over := p.bounds.Address > 0 && m.group.owner.known().address.IsValid() && m.group.held+size > p.bounds.Address
-	if over {
-		idle := m.group.longestIdle()
-		if idle == nil {
-			return nil, ErrOwnerFull
+	for p.bounds.Address > 0 && g.owner.known().address.IsValid() && g.held > 0 && g.held+size > p.bounds.Address {
+		if evicted, err = p.detachNext(evicted, g.longestIdle(), ErrOwnerFull); err != nil {
+			return nil, err
 		}
-		p.remove(idle)
-		return []*Place{idle}, nil
 	}
-	evicted, ok := p.makeRoom(m, size)
-	if !ok {
-		return nil, ErrPoolFull
+	for p.held > 0 && p.held+size > p.bounds.Total {
+		if evicted, err = p.detachNext(evicted, p.victim(m, size), ErrPoolFull); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range evicted {
+		p.finish(e)
 	}
 	return evicted, nil
+}
+
+// detachNext detaches one more place to evict. Without one, it restores those before and
+// returns the error.
+func (p *Pool) detachNext(evicted []*Place, victim *Place, err error) ([]*Place, error) {
+	if victim != nil {
+		p.detach(victim)
+		return append(evicted, victim), nil
+	}
+	for _, e := range slices.Backward(evicted) {
+		p.restore(e)
+	}
+	return nil, err
 }
 
 func (b PoolBounds) each(group Owner) int64 {
@@ -309,31 +334,16 @@ func (b PoolBounds) each(group Owner) int64 {
 	return b.Each
 }
 
-// makeRoom evicts places until there are size units for a member. If that is impossible, it
-// changes nothing.
-func (p *Pool) makeRoom(m *member, size int64) (evicted []*Place, ok bool) {
-	for p.held > 0 && p.held+size > p.bounds.Total {
-		victim := p.victim(m, size)
-		if victim == nil {
-			for _, e := range slices.Backward(evicted) {
-				p.restore(e)
-			}
-			return nil, false
-		}
-		p.detach(victim)
-		evicted = append(evicted, victim)
-	}
-	for _, e := range evicted {
-		p.finish(e)
-	}
-	return evicted, true
-}
-
 // victim returns the next place to evict for size units of a member, or nil.
 func (p *Pool) victim(m *member, size int64) *Place {
 	g := p.bySize.first()
 	if g != m.group && m.group.held+size < g.held {
 		return cmp.Or(g.longestIdle(), g.bySize.first().newest)
+	}
+	if p.bounds.RenewIdle {
+		if idle := p.idleOfOthers(m.group, size); idle != nil {
+			return idle
+		}
 	}
 	if p.bounds.KeepBusy {
 		return m.group.longestIdle()
@@ -345,6 +355,23 @@ func (p *Pool) victim(m *member, size int64) *Place {
 		return top.newest
 	}
 	return nil
+}
+
+// idleOfOthers returns the longest idle place of another group that holds at least as much as a
+// group would hold with size more units, or nil. Of several it is the one that holds most. It
+// searches only some of the groups that hold most.
+func (p *Pool) idleOfOthers(newcomer *group, size int64) *Place {
+	const searched = 64
+	var most *group
+	for _, g := range p.bySize[:min(len(p.bySize), searched)] {
+		if g != newcomer && newcomer.held+size <= g.held && g.longestIdle() != nil && (most == nil || g.before(&most.rank)) {
+			most = g
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	return most.longestIdle()
 }
 
 // longestIdle returns the idle place that the group loses first, or nil.

@@ -8,7 +8,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
-	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -45,12 +44,12 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	by := mcp.IdentityFrom(r.Context())
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
-	s, place, refused := h.getStreamSession(r, by, end)
+	s, release, refused := h.getStreamSession(r, by, end)
 	if refused != nil {
 		return refused
 	}
 	defer h.sessions.leave(s)
-	defer place.Release()
+	defer release()
 	ctx, cancel := exchange.WhileValid(ctx, by)
 	defer cancel()
 	ctx, expire := context.WithDeadlineCause(ctx, s.expires, errSessionExpired)
@@ -70,9 +69,9 @@ func checkGet(header http.Header) *refusal {
 }
 
 // getStreamSession returns the session that a GET names, for one use that needs a call of
-// leave, and the place of its stream in the limit of streams. It calls end when another
-// owner gets the place.
-func (h *Handler) getStreamSession(r *http.Request, by *mcp.Identity, end context.CancelCauseFunc) (*session, *limit.Place, *refusal) {
+// leave, and a function that frees the places of its stream. It calls end when another owner
+// gets one.
+func (h *Handler) getStreamSession(r *http.Request, by *mcp.Identity, end context.CancelCauseFunc) (*session, func(), *refusal) {
 	s, refused := h.session(r, &exchange.Inbound{Identity: by})
 	if refused == nil && s.Elsewhere && s.shared == nil && len(r.Header[httpheader.LastEventID]) == 0 {
 		h.sessions.leave(s)
@@ -81,12 +80,12 @@ func (h *Handler) getStreamSession(r *http.Request, by *mcp.Identity, end contex
 	if refused != nil {
 		return nil, nil, refused
 	}
-	place, refused := h.streams.take(s.Owner, func() { end(h.streams.evicted(s.Owner)) })
+	release, refused := h.streams.takeStream(r, s.Owner, end)
 	if refused != nil {
 		h.sessions.leave(s)
 		return nil, nil, refused
 	}
-	return s, place, nil
+	return s, release, nil
 }
 
 // openGetStream opens a stream for the messages that belong to no request.

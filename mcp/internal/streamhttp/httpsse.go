@@ -113,11 +113,11 @@ func (e *SSEHandler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	ctx := lazyctx.New(r.Context(), e.life.streams)
 	defer ctx.Cancel(nil)
 	owner := e.o.ownerOf(r, by, limit.NewMember())
-	place, refused := e.streams.take(owner, func() { ctx.Cancel(e.streams.evicted(owner)) })
+	release, refused := e.streams.takeStream(r, owner, ctx.Cancel)
 	if refused != nil {
 		return refused
 	}
-	defer place.Release()
+	defer release()
 	valid, forget := exchange.WhileValid(ctx, by)
 	defer forget()
 	out := newResponder(w, e.o, ctx) // without unsent, because ServeConn counts the replies

@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/replica"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
@@ -56,6 +57,9 @@ type Options struct {
 	// Unsent bounds the bytes of large results that are being sent to all clients of the
 	// server, over every transport. Nil is unbounded.
 	Unsent *exchange.UnsentLimit
+
+	// Kept counts the bytes that clients make the server keep. Nil is unbounded.
+	Kept *limit.KeptBytes
 
 	// Events stores the events of sessions for clients that resume a stream. Default: a
 	// store in memory, of 64 MiB.
@@ -123,6 +127,8 @@ func (o *Options) report(refused *refusal, r *http.Request) {
 		o.reached(refused.limit, exchange.PrincipalOf(mcp.IdentityFrom(r.Context())))
 	}
 }
+
+func (o *Options) kept() *limit.KeptBytes { return o.orZero().Kept }
 
 func (o *Options) answer() Answer { return o.orZero().Answer }
 

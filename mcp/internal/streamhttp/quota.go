@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
@@ -43,6 +44,25 @@ func (q *quota) take(owner limit.Owner, evict func()) (*limit.Place, *refusal) {
 		return nil, q.full
 	}
 	return place, nil
+}
+
+// takeStream takes a place for the event stream that a request opens, and one for the headers of
+// the request, which stay as long as the stream. release frees both. If another owner needs a
+// place later, end is called with the cause, without a lock.
+func (q *quota) takeStream(r *http.Request, owner limit.Owner, end func(cause error)) (release func(), refused *refusal) {
+	headers, refused := q.o.keep(owner, exchange.SizeOfHeader(r.Header), end)
+	if refused != nil {
+		return nil, refused
+	}
+	place, refused := q.take(owner, func() { end(q.evicted(owner)) })
+	if refused != nil {
+		headers.Release()
+		return nil, refused
+	}
+	return func() {
+		headers.Release()
+		place.Release()
+	}, nil
 }
 
 // evicted reports that a place of an owner was given to another one, and returns the error

@@ -35,8 +35,9 @@ type sessions struct {
 
 	mu     sync.Mutex
 	byKey  map[sessionKey]*session
-	idle   list.List   // of *session, the longest idle first
-	sweep  *time.Timer // runs while any session is idle
+	kept   map[*session]*limit.Place // of what is kept of their clients, of those in byKey where that is large
+	idle   list.List                 // of *session, the longest idle first
+	sweep  *time.Timer               // runs while any session is idle
 	closed bool
 }
 
@@ -55,6 +56,7 @@ func newSessions(core exchange.Core, work *drain.Group, o *Options) *sessions {
 		logEnded: newEndedLog(o),
 
 		byKey: make(map[sessionKey]*session),
+		kept:  make(map[*session]*limit.Place),
 	}
 	t.shared = newSharedSessions(t)
 	return t
@@ -129,24 +131,37 @@ func (t *sessions) assignID(ctx context.Context, s *session) (id string) {
 // add adds a session to the table. If another request has added a session of the same key, it
 // changes nothing and reports false.
 func (t *sessions) add(s *session) (added bool, refused *refusal) {
-	place, refused := t.quota.take(s.Owner, func() { t.end(s, t.quota.evicted(s.Owner)) })
+	kept, refused := t.o.keep(s.Owner, s.Agreed().Size(), func(cause error) { t.end(s, cause) })
 	if refused != nil {
 		return false, refused
 	}
+	place, refused := t.quota.take(s.Owner, func() { t.end(s, t.quota.evicted(s.Owner)) })
+	if refused != nil {
+		kept.Release()
+		return false, refused
+	}
+	if added, refused = t.addPlaced(s, place, kept); !added {
+		kept.Release()
+		place.Release()
+	}
+	return added, refused
+}
+
+func (t *sessions) addPlaced(s *session, place, kept *limit.Place) (added bool, refused *refusal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.byKey[s.key] != nil:
-		place.Release()
 		return false, nil
 	case t.closed:
-		place.Release()
 		return false, shuttingDown
 	case s.ended, t.ended.has(s.key), s.shared == nil && s.Reopened && !s.Elsewhere && t.ended.mayLack(s.expires):
-		place.Release()
 		return false, sessionUnknown
 	}
 	s.place = place
+	if kept != nil {
+		t.kept[s] = kept
+	}
 	t.byKey[s.key] = s
 	return true, nil
 }
@@ -287,6 +302,7 @@ func (t *sessions) retainLocked(s *session) {
 		t.idle.Remove(s.idle)
 		s.idle = nil
 		s.place.SetBusy()
+		t.kept[s].SetBusy()
 	}
 }
 
@@ -299,6 +315,7 @@ func (t *sessions) release(s *session) {
 		s.since = time.Since(t.start)
 		s.idle = t.idle.PushBack(s)
 		s.place.SetIdle(s.used)
+		t.kept[s].SetIdle(s.used)
 		t.scheduleSweepLocked()
 	}
 	t.mu.Unlock()
@@ -358,6 +375,8 @@ func (t *sessions) removeLocked(s *session, cause error) {
 	if inTable {
 		delete(t.byKey, s.key)
 		s.place.Release()
+		t.kept[s].Release()
+		delete(t.kept, s)
 	}
 	if s.key != (sessionKey{}) && (isDeliberate(cause) || inTable && s.shared == nil && s.HasState.Load()) {
 		t.ended.add(s.key, s.Owner, s.expires, 1)

@@ -35,11 +35,11 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
 	ctx, cancel := context.WithCancelCause(h.life.streams)
 	defer cancel(nil)
-	place, refused := h.streams.take(in.Owner(), func() { cancel(h.streams.evicted(in.Owner())) })
+	release, refused := h.streams.takeStream(r, in.Owner(), cancel)
 	if refused != nil {
 		return refused
 	}
-	defer place.Release()
+	defer release()
 	if refused := checkAccept(r.Header, httpheader.TypeEventStream); refused != nil {
 		return refused
 	}

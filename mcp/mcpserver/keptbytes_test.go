@@ -1,0 +1,120 @@
+package mcpserver_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// liveHeap returns the bytes of the heap that are in use after a collection.
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC() // which forgets what pools hold
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// checkHeap runs f and compares by how much it has made the heap grow with a bound.
+func checkHeap(t *testing.T, what string, most int64, f func()) {
+	t.Helper()
+	before := liveHeap()
+	f()
+	if grown := liveHeap() - before; grown > most {
+		t.Errorf("%s: the heap has grown by %d KiB, want at most %d KiB", what, grown>>10, most>>10)
+	}
+}
+
+// opening returns an initialize whose client has declared that many bytes of capabilities.
+func opening(capabilities int) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},` +
+		`"capabilities":{"experimental":{"x":{"x":"` + strings.Repeat("x", max(0, capabilities-32)) + `"}}}}}`
+}
+
+// A failure here means that a client without credentials fills the memory of a server with
+// sessions that it has left.
+func TestLargeInitializeOfAClientThatLeavesKeepsLittle(t *testing.T) {
+	const each, requests = 3_900_000, 25
+	long := strings.Repeat("x", each)
+	srv := newServer(nil)
+	defer srv.Shutdown(t.Context())
+	for what, params := range map[string]string{
+		"the version":       `{"protocolVersion":"` + long + `","clientInfo":{"name":"c","version":"1"},"capabilities":{}}`,
+		"the name":          `{"protocolVersion":"2025-11-25","clientInfo":{"name":"` + long + `","version":"1"},"capabilities":{}}`,
+		"the capabilities":  `{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"experimental":{"x":{"x":"` + long + `"}}}}`,
+		"the metadata":      `{"protocolVersion":"2025-11-25","clientInfo":{"name":"` + long[:3000] + `","version":"1"},"capabilities":{},"_meta":{"com.example/x":"` + long + `"}}`,
+		"an unknown member": `{"protocolVersion":"2025-11-25","clientInfo":{"name":"` + long[:3000] + `","version":"1"},"capabilities":{"x":"` + long[:3000] + `"},"x":"` + long + `"}`,
+	} {
+		checkHeap(t, what, 2*each, func() {
+			client := &sender{t: t, handler: srv.HTTPHandler(), address: "127.0.0.1:1"}
+			for range requests {
+				client.session = ""
+				client.send(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+params+`}`)
+			}
+		})
+	}
+}
+
+// keptServer returns a server that keeps at most that many bytes for anonymous clients, and counts
+// how often that limit was reached.
+func keptServer(t *testing.T, most int64) (*mcpserver.Server, *atomic.Int64) {
+	reached := new(atomic.Int64)
+	srv := newServer(&mcpserver.Options{
+		Logger: slog.New(slog.DiscardHandler),
+		Load:   &mcpserver.LoadOptions{MaxKept: most, ToolRate: mcp.Rate{PerSecond: -1}, SubscriptionRate: mcp.Rate{PerSecond: -1}},
+		OnLimit: func(e mcp.LimitReached) {
+			if e.Limit == mcp.LimitKept {
+				reached.Add(1)
+			}
+		},
+	})
+	t.Cleanup(func() { srv.Shutdown(context.WithoutCancel(t.Context())) })
+	return srv, reached
+}
+
+func TestSessionsOfOneAddressKeepNoMoreThanItsShare(t *testing.T) {
+	const most, each = 4 << 20, 60 << 10
+	srv, reached := keptServer(t, most)
+	other := &sender{t: t, handler: srv.HTTPHandler(), address: "192.0.2.2:1"}
+	if status, body := other.send(t.Context(), http.MethodPost, opening(each)); status != http.StatusOK {
+		t.Fatalf("got status %d, %s", status, body)
+	}
+	greedy := &sender{t: t, handler: srv.HTTPHandler(), address: "192.0.2.1:1"}
+	checkHeap(t, "an address", most/4+1<<20, func() {
+		for range 200 {
+			greedy.session = ""
+			if status, body := greedy.send(t.Context(), http.MethodPost, opening(each)); status != http.StatusOK {
+				t.Fatalf("got status %d, %s, want a session instead of an idle one", status, body)
+			}
+		}
+	})
+	if reached.Load() == 0 {
+		t.Error("OnLimit was not called for what made room")
+	}
+	for what, client := range map[string]*sender{"the other client": other, "the last session": greedy} {
+		if status, body := client.send(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != http.StatusOK {
+			t.Errorf("%s: got status %d, %s, want its session", what, status, body)
+		}
+	}
+}
+
+func TestSessionsOfManyAddressesKeepNoMoreThanAllAnonymousClientsMay(t *testing.T) {
+	const most, each = 4 << 20, 60 << 10
+	srv, _ := keptServer(t, most)
+	checkHeap(t, "200 addresses", most+1<<20, func() {
+		for i := range 200 {
+			client := &sender{t: t, handler: srv.HTTPHandler(), address: fmt.Sprintf("192.0.2.%d:1", i)}
+			if status, body := client.send(t.Context(), http.MethodPost, opening(each)); status != http.StatusOK {
+				t.Fatalf("got status %d, %s", status, body)
+			}
+		}
+	})
+}
