@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -117,4 +118,52 @@ func TestSessionsOfManyAddressesKeepNoMoreThanAllAnonymousClientsMay(t *testing.
 			}
 		}
 	})
+}
+
+// A failure here means that the handles of one anonymous client make handles, tasks or states of
+// others fail.
+func TestHandlesOfOneClientTakeNoRoomOfOthers(t *testing.T) {
+	const most, each = 1 << 20, 60 << 10
+	store := &mcpserver.MemoryStore{MaxBytes: 4 * most}
+	srv := newServer(&mcpserver.Options{Logger: slog.New(slog.DiscardHandler), Store: store})
+	defer srv.Shutdown(t.Context())
+	kept := handles.New[string](nil)
+	srv.Tool("keep", "", func(ctx context.Context, in struct {
+		Size int `json:"size"`
+	},
+	) (string, error) {
+		return kept.New(ctx, strings.Repeat("x", in.Size))
+	})
+	keep := func(s *sender, size int) string {
+		_, body := s.send(t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"keep","arguments":{"size":%d}}}`, size))
+		return body
+	}
+	modest := &sender{t: t, handler: srv.HTTPHandler(), address: "127.0.0.1:1"}
+	modest.open()
+	if body := keep(modest, each); strings.Contains(body, "isError") {
+		t.Fatalf("got %s", body)
+	}
+	greedy := &sender{t: t, handler: srv.HTTPHandler(), address: "127.0.0.1:2"}
+	greedy.open()
+	made := 0
+	for range 100 {
+		if !strings.Contains(keep(greedy, each), "isError") {
+			made++
+		}
+	}
+	if want := most / 4 / (each + 1<<10); made != want {
+		t.Errorf("one session has made %d handles, want the %d that fit into its quarter", made, want)
+	}
+	for range 40 {
+		greedy.open()
+		keep(greedy, each)
+	}
+	if body := keep(modest, each); strings.Contains(body, "isError") {
+		t.Errorf("got %s, want a handle for a client that has few", body)
+	}
+	for i := range 2 * most / each { // as many bytes as tasks may have
+		if err := store.Put(t.Context(), fmt.Sprint("task.", i), make([]byte, each), 0); err != nil {
+			t.Fatalf("there is no room for other values in the Store: %v", err)
+		}
+	}
 }

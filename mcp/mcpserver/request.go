@@ -83,6 +83,8 @@ func (c *handlerContext) Value(key any) any {
 		return (*Request)(c)
 	case key == limit.OwnerKey:
 		return (*Request)(c).owner()
+	case key == limit.KeptKey:
+		return c.server.kept
 	}
 	return c.handlers.Value(key)
 }

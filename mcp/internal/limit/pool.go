@@ -67,8 +67,10 @@ type PoolBounds struct {
 	Address int64
 	// KeepBusy keeps busy places from being taken within the newcomer's own group.
 	KeepBusy bool
-	// RenewIdle lets one of the groups that hold most lose an idle place for a newcomer whose
-	// group would hold as much as they do, too.
+	// RenewIdle is for things of which all are idle most of the time, such as values that a
+	// client may use again. The member that holds most loses the place that has been idle
+	// longest, rather than its newest, and one of the groups that hold most loses an idle
+	// place for a newcomer whose group would hold as much as they do, too.
 	RenewIdle bool
 }
 
@@ -78,8 +80,10 @@ type Place struct {
 	of     *member
 	size   int64
 	evict  func()
-	before *Place // taken earlier by the same member; guarded by the pool's mu
-	after  *Place // taken later
+	before *Place // its neighbours in the ring of the member; guarded by the pool's mu
+	after  *Place
+
+	wasNewest bool // in that ring, before it was removed
 
 	idleIn             *idleList // of its group, while it is idle
 	idleFor, idleSince *Place    // its neighbours there: idle for longer, and less long
@@ -131,13 +135,55 @@ func (l *idleList) remove(p *Place) {
 	}
 }
 
-// member is one owner in its group. Its places are in the order in which they were
-// taken.
+// member is one owner in its group. Its places form a ring in the order in which they were
+// taken or, with PoolBounds.RenewIdle, became idle last: the oldest one is after the newest.
 type member struct {
 	rank
 	id     Member
 	group  *group
 	newest *Place
+}
+
+// append adds a place as the newest one.
+func (m *member) append(p *Place) {
+	p.before, p.after = p, p
+	if m.newest != nil {
+		p.before, p.after = m.newest, m.newest.after
+		p.before.after, p.after.before = p, p
+	}
+	m.newest = p
+}
+
+// unlink removes a place, which still knows where it was.
+func (m *member) unlink(p *Place) {
+	p.wasNewest = m.newest == p
+	switch {
+	case p.after == p:
+		m.newest = nil
+		return
+	case p.wasNewest:
+		m.newest = p.before
+	}
+	p.before.after, p.after.before = p.after, p.before
+}
+
+// relink undoes unlink.
+func (m *member) relink(p *Place) {
+	p.before.after, p.after.before = p, p
+	if p.wasNewest {
+		m.newest = p
+	}
+}
+
+// oldestIdle returns the first idle place, or nil.
+func (m *member) oldestIdle() *Place {
+	p := m.newest
+	for first := true; p != nil && (first || p != m.newest); first = false {
+		if p = p.after; p.idleIn != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 // NewPool returns an empty pool.
@@ -217,6 +263,10 @@ func (p *Place) SetIdle(used bool) {
 		to = &p.of.group.idle
 	}
 	to.pushBack(p)
+	if m := p.of; p.pool.bounds.RenewIdle && m.newest != p {
+		m.unlink(p)
+		m.append(p)
+	}
 }
 
 // EvictIdle evicts one idle place, and reports whether there was one. Of the groups with
@@ -263,11 +313,8 @@ func (p *Pool) take(o Owner, size int64, evict func()) (*Place, []*Place, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	place := &Place{pool: p, of: m, size: size, evict: evict, before: m.newest}
-	if m.newest != nil {
-		m.newest.after = place
-	}
-	m.newest = place
+	place := &Place{pool: p, of: m, size: size, evict: evict}
+	m.append(place)
 	p.add(m, size)
 	return place, evicted, nil
 }
@@ -338,7 +385,7 @@ func (b PoolBounds) each(group Owner) int64 {
 func (p *Pool) victim(m *member, size int64) *Place {
 	g := p.bySize.first()
 	if g != m.group && m.group.held+size < g.held {
-		return cmp.Or(g.longestIdle(), g.bySize.first().newest)
+		return cmp.Or(p.renewable(g.bySize.first()), g.longestIdle(), g.bySize.first().newest)
 	}
 	if p.bounds.RenewIdle {
 		if idle := p.idleOfOthers(m.group, size); idle != nil {
@@ -348,13 +395,28 @@ func (p *Pool) victim(m *member, size int64) *Place {
 	if p.bounds.KeepBusy {
 		return m.group.longestIdle()
 	}
+	top := m.group.bySize.first()
+	isTop := top == nil || top == m || m.held+size > top.held
+	if !isTop {
+		if idle := p.renewable(top); idle != nil {
+			return idle
+		}
+	}
 	if idle := m.group.longestIdle(); idle != nil && m.held+size <= idle.of.held {
 		return idle
 	}
-	if top := m.group.bySize.first(); top != nil && top != m && m.held+size <= top.held {
+	if !isTop {
 		return top.newest
 	}
 	return nil
+}
+
+// renewable returns the place of a member that RenewIdle takes first, or nil.
+func (p *Pool) renewable(m *member) *Place {
+	if !p.bounds.RenewIdle {
+		return nil
+	}
+	return m.oldestIdle()
 }
 
 // idleOfOthers returns the longest idle place of another group that holds at least as much as a
@@ -434,14 +496,7 @@ func (p *Pool) detach(place *Place) {
 	if place.idleIn != nil {
 		place.idleIn.remove(place)
 	}
-	if place.before != nil {
-		place.before.after = place.after
-	}
-	if place.after != nil {
-		place.after.before = place.before
-	} else {
-		m.newest = place.before
-	}
+	m.unlink(place)
 	p.add(m, -place.size)
 }
 
@@ -451,14 +506,7 @@ func (p *Pool) restore(place *Place) {
 	if place.idleIn != nil {
 		place.idleIn.pushFront(place)
 	}
-	if place.before != nil {
-		place.before.after = place
-	}
-	if place.after != nil {
-		place.after.before = place
-	} else {
-		m.newest = place
-	}
+	m.relink(place)
 	p.add(m, place.size)
 }
 

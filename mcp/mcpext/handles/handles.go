@@ -25,14 +25,16 @@ import (
 )
 
 // ErrUnknown means that a handle does not exist, has expired or was deleted, or belongs to
-// another principal. A handle of this process is also deleted when Options.Max is reached
-// and another owner makes a handle: then its owner had the most. A tool may return
-// ErrUnknown unchanged: it tells the model to make a new handle.
+// another principal. A handle of this process is also deleted when Options.Max or
+// mcpserver.LoadOptions.MaxKept is reached and another owner needs the room: then its owner
+// had the most, and has used the others later. A tool may return ErrUnknown unchanged: it
+// tells the model to make a new handle.
 var ErrUnknown = errors.New("it does not exist or has expired; use an existing handle, or create a new one")
 
-// ErrNoRoom means that New cannot make another handle now: the principal has
-// Options.MaxPerPrincipal handles, or there are Options.Max in all and no other owner has
-// more than this one. An owner is an authenticated principal, or one connection or session
+// ErrNoRoom means that New cannot make another handle now, or Update cannot store a larger
+// value: the principal has Options.MaxPerPrincipal handles, or there are Options.Max in all
+// and no other owner has more than this one. The bytes of the values count to what the server
+// keeps for the owner (mcpserver.LoadOptions.MaxKept), which may be reached as well. An owner is an authenticated principal, or one connection or session
 // of an anonymous or local user: two connections of one local user are two owners. They
 // can use each other's handles nevertheless, because these belong to the user.
 var ErrNoRoom = errors.New("too many handles are in use; delete some first")
@@ -69,7 +71,8 @@ type Options struct {
 	// MaxSize bounds one value, in bytes of JSON, at most 1,000,000. Default: 64 KiB.
 	MaxSize int
 	// Max bounds the handles of all principals that this process has made, without
-	// those that it knows to be deleted or expired. Default: 10,000.
+	// those that it knows to be deleted or expired. mcpserver.LoadOptions.MaxKept bounds
+	// their bytes. Default: 10,000.
 	Max int
 	// MaxPerPrincipal bounds the handles of one authenticated principal. Default:
 	// 1,000.
@@ -255,12 +258,10 @@ func (t *table) renewal() time.Duration { return t.options.idle() / 8 }
 
 func (t *table) add(ctx context.Context, data []byte) (string, error) {
 	name := t.options.prefix() + rand.Text()
-	if !t.count.add(name, t.storeOf(ctx), limit.OwnerFrom(ctx), t.options) {
+	if !t.count.add(ctx, name, t.storeOf(ctx), len(data), t.options) {
 		return "", ErrNoRoom
 	}
-	for _, u := range t.count.takeEvicted() {
-		_ = u.store.Delete(ctx, keyPrefix+u.name) // otherwise it stays until it expires
-	}
+	t.deleteEvicted(ctx)
 	raw, err := t.entry(ctx, data)
 	made := false
 	if err == nil {
@@ -274,6 +275,13 @@ func (t *table) add(ctx context.Context, data []byte) (string, error) {
 		return "", err
 	}
 	return name, nil
+}
+
+// deleteEvicted deletes the handles that made room for others.
+func (t *table) deleteEvicted(ctx context.Context) {
+	for _, u := range t.count.takeEvicted() {
+		_ = u.store.Delete(ctx, keyPrefix+u.name) // otherwise it stays until it expires
+	}
 }
 
 // get returns the entry of a handle and its encoded form, and counts as a use.
@@ -325,6 +333,10 @@ func (t *table) swap(ctx context.Context, name string, old, data []byte) (bool, 
 	if err != nil {
 		return false, err
 	}
+	if !t.count.resize(name, len(data)) {
+		return false, ErrNoRoom
+	}
+	t.deleteEvicted(ctx)
 	return t.storeOf(ctx).Swap(ctx, keyPrefix+name, old, raw, t.ttl())
 }
 
@@ -353,8 +365,9 @@ func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// counter counts the handles that this process has made, by owner. It is safe for
-// concurrent use.
+// counter counts the handles that this process has made, by owner, and their bytes among those
+// that the server keeps. They count as idle all the time, so an owner that has to make room
+// loses the handle that it has not used for longest. It is safe for concurrent use.
 type counter struct {
 	once sync.Once
 	pool *limit.Pool // made by once
@@ -369,27 +382,67 @@ type counter struct {
 type use struct {
 	name    string
 	store   mcp.Store
-	place   *limit.Place
+	place   *limit.Place // of the handle
+	bytes   *limit.Place // of its value
 	idle    time.Duration
 	expires time.Time
+
+	resizing sync.Mutex
+	size     int // guarded by resizing: the most bytes that the value has had
 }
 
-// add counts a handle for an owner. It returns false if there are too many. It may evict
-// handles of others, which takeEvicted returns.
-func (c *counter) add(name string, store mcp.Store, owner limit.Owner, o *Options) bool {
+// overhead is about how many bytes a handle takes besides its value.
+const overhead = 1 << 10
+
+// add counts a handle for the owner of ctx, with a value of that many bytes. It returns false if
+// there are too many. It may evict handles of others, which takeEvicted returns.
+func (c *counter) add(ctx context.Context, name string, store mcp.Store, size int, o *Options) bool {
 	c.once.Do(func() {
-		c.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.max()), Principal: int64(o.maxPerPrincipal())})
+		c.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.max()), Principal: int64(o.maxPerPrincipal()), RenewIdle: true})
 	})
-	u := &use{name: name, store: store, idle: o.idle(), expires: time.Now().Add(o.idle())}
+	u := &use{name: name, store: store, size: size, idle: o.idle(), expires: time.Now().Add(o.idle())}
 	c.enter(u)
-	place, err := c.pool.Take(owner, 1, func() { c.evict(u) })
+	owner, evict := limit.OwnerFrom(ctx), func() { c.evict(u) }
+	place, err := c.pool.Take(owner, 1, evict)
+	var bytes *limit.Place
+	if err == nil {
+		bytes, err = limit.KeptFrom(ctx).Take(owner, size+overhead, evict)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	u.place = place
+	u.place, u.bytes = place, bytes
 	if err != nil || c.byName[name] == nil { // it may have been evicted meanwhile
 		c.removeLocked(name)
+		place.Release()
+		bytes.Release()
 		return false
 	}
+	u.setIdle()
+	return true
+}
+
+// setIdle says that the handle was used now, and is not in use any more.
+func (u *use) setIdle() {
+	u.place.SetIdle(true)
+	u.bytes.SetIdle(true)
+}
+
+// resize counts another number of bytes for the value of a handle, if it is counted. It returns
+// false if there is no room.
+func (c *counter) resize(name string, size int) bool {
+	c.mu.Lock()
+	e := c.byName[name]
+	c.mu.Unlock()
+	if e == nil {
+		return true
+	}
+	u := e.Value.(*use)
+	u.resizing.Lock()
+	defer u.resizing.Unlock()
+	if size > u.size && u.bytes.Resize(size+overhead) != nil {
+		return false
+	}
+	u.size = max(u.size, size)
 	return true
 }
 
@@ -403,8 +456,12 @@ func (c *counter) enter(u *use) {
 	c.byName[u.name] = c.byUse.PushBack(u)
 }
 
-// evict stops counting a handle to make room for another.
+// evict stops counting a handle to make room for another. A MemoryStore, where it takes that
+// room, loses it at once; another Store may be slow, and loses it with the next handle.
 func (c *counter) evict(u *use) {
+	if m, ok := u.store.(*mcpserver.MemoryStore); ok {
+		_ = m.Delete(context.Background(), keyPrefix+u.name)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(u.name)
@@ -427,6 +484,7 @@ func (c *counter) use(name string) {
 	if e := c.byName[name]; e != nil {
 		u := e.Value.(*use)
 		u.expires = time.Now().Add(u.idle)
+		u.setIdle()
 		c.byUse.MoveToBack(e)
 	}
 }
@@ -441,7 +499,9 @@ func (c *counter) remove(name string) {
 func (c *counter) removeLocked(name string) {
 	if e := c.byName[name]; e != nil {
 		delete(c.byName, name)
-		c.byUse.Remove(e).(*use).place.Release()
+		u := c.byUse.Remove(e).(*use)
+		u.place.Release()
+		u.bytes.Release()
 	}
 }
 
