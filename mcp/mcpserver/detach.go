@@ -71,12 +71,18 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 		r.asked.Store(true)
 	}
 	d := &Request{method: r.method, call: r.call, in: r.in, server: r.server, route: r.route, replayed: r.replayed, detached: &b}
-	if err := r.run.Move(&d.run); err != nil {
+	detached, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
+	d.ctx = detached
+	kept, err := r.keep(r.size(), cancel)
+	if err == nil {
+		err = r.run.Move(&d.run)
+	}
+	if err != nil {
+		kept.Release()
+		cancel(nil)
 		r.server.detached.Leave()
 		return nil, nil, err
 	}
-	detached, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
-	d.ctx = detached
 	stop := context.AfterFunc(r.server.life, func() { cancel(ErrShutdown) })
 	return detached, func() {
 		if !d.end() {
@@ -85,6 +91,7 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 		stop()
 		cancel(context.Canceled)
 		d.releaseRun()
+		kept.Release()
 		r.server.detached.Leave()
 	}, nil
 }

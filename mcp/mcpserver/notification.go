@@ -50,7 +50,7 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 		return r.handleAdmitted()
 	}
 	handle := func() { r.handleNotification(r.notificationContext()) }
-	if !in.Session.QueueNotification(handle, len(in.Message.Params)+notificationSize) {
+	if !in.Session.QueueNotification(handle, len(in.Message.Params)+notificationSize, c.kept) {
 		c.reached(mcp.LimitNotifications, in, call.Method)
 	}
 	return nil

@@ -54,6 +54,7 @@ type Server struct {
 	parked       replay.Parked
 	parkedPlaces *limit.Pool
 	kept         *limit.KeptBytes
+	waitingCalls waitingCalls
 	unsent       *exchange.UnsentLimit // the large results that are being sent, over all transports
 	usedStates   replay.UsedStates     // without Options.Store
 

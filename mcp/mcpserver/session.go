@@ -129,7 +129,8 @@ func (s *Session) LogValue() slog.Value { return slog.StringValue(s.ID()) }
 // for use; all methods are safe for concurrent use.
 type sessions struct {
 	mu       sync.Mutex
-	open     map[*exchange.Session]*limit.Place // guarded by mu: of what is kept of the client, or nil
+	open     map[*exchange.Session]bool         // guarded by mu
+	kept     map[*exchange.Session]*limit.Place // guarded by mu: of what is kept of the clients of connections, where that is large
 	refusing bool                               // guarded by mu
 }
 
@@ -141,9 +142,9 @@ func (s *sessions) add(session *exchange.Session) error {
 		return ErrShutdown
 	}
 	if s.open == nil {
-		s.open = make(map[*exchange.Session]*limit.Place)
+		s.open = make(map[*exchange.Session]bool)
 	}
-	s.open[session] = nil
+	s.open[session] = true
 	return nil
 }
 
@@ -157,8 +158,9 @@ func (s *sessions) refuse() {
 // remove removes a session that has ended, and ends its context.
 func (s *sessions) remove(session *exchange.Session) {
 	s.mu.Lock()
-	s.open[session].Release()
 	delete(s.open, session)
+	s.kept[session].Release()
+	delete(s.kept, session)
 	s.mu.Unlock()
 	if made := madeSession(session); made != nil {
 		made.ctx.Cancel(nil)
@@ -169,22 +171,26 @@ func (s *sessions) remove(session *exchange.Session) {
 func (s *sessions) isOpen(session *exchange.Session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, open := s.open[session]
-	return open
+	return s.open[session]
 }
 
-// keep replaces the place of what is kept of the client of a session. It releases the place if
-// the session has ended.
+// keep replaces the place of what is kept of the client of a session, which may be nil. It
+// releases the place if the session has ended.
 func (s *sessions) keep(session *exchange.Session, place *limit.Place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, open := s.open[session]
-	if !open {
+	s.kept[session].Release()
+	switch {
+	case place == nil:
+		delete(s.kept, session)
+	case !s.open[session]:
 		place.Release()
-		return
+	default:
+		if s.kept == nil {
+			s.kept = make(map[*exchange.Session]*limit.Place)
+		}
+		s.kept[session] = place
 	}
-	before.Release()
-	s.open[session] = place
 }
 
 // session returns the Session of an exchange.Session of the server, which is made when it is first
@@ -200,7 +206,7 @@ func (s *sessions) session(server *Server, x *exchange.Session) *Session {
 	}
 	session := &Session{id: rand.Text(), server: server, of: x}
 	session.ctx.Begin(context.Background(), nil)
-	if _, open := s.open[x]; !open {
+	if !s.open[x] {
 		session.ctx.Cancel(nil)
 	}
 	x.CoreValue.Store(new(any(session)))

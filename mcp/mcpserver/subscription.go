@@ -131,8 +131,10 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	sub := changes.NewSubscriber(requestListener{r}, r.owner())
 	defer s.hub.Remove(sub)
 	var feeds []feed
+	var kept *limit.Place
+	defer func() { kept.Release() }()
 	err := runOnTemporaryStack(func() (err error) {
-		feeds, err = s.openSubscription(open, r, sub)
+		feeds, kept, err = s.openSubscription(open, r, sub)
 		return err
 	})
 	if err != nil {
@@ -197,28 +199,33 @@ func runOnTemporaryStack(f func() error) error {
 }
 
 // openSubscription registers the subscriber and sends the acknowledgement. The feeds that
-// it returns are valid until ctx ends.
-func (s *Server) openSubscription(ctx context.Context, r *Request, sub *changes.Subscriber) ([]feed, error) {
+// it returns are valid until ctx ends. kept is the place of what the request has besides its
+// params, also if openSubscription fails.
+func (s *Server) openSubscription(ctx context.Context, r *Request, sub *changes.Subscriber) (feeds []feed, kept *limit.Place, err error) {
 	var p mcp.ListenParams
 	if err := r.Decode(&p); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	filter, err := s.supportedFilter(p.Notifications, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	feeds, err := s.openFeeds(ctx, r, p.Notifications.Extra, &filter)
+	feeds, err = s.openFeeds(ctx, r, p.Notifications.Extra, &filter)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.releaseParams()
+	kept, err = r.keep(r.call.Size(), sub.Fail)
+	if err != nil {
+		return nil, nil, err
+	}
 	r.subscriber.Store(sub)
 	s.hub.AwaitBus(ctx)
 	// Before it is acknowledged, so that nothing after that is missed.
 	if err := s.hub.Subscribe(sub, changes.Topics(filter), len(filter.Extra)); err != nil {
-		return nil, r.subscriptionError(err)
+		return nil, kept, r.subscriptionError(err)
 	}
-	return feeds, r.sendSubscribed(ctx, mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter})
+	return feeds, kept, r.sendSubscribed(ctx, mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter})
 }
 
 // supportedFilter returns the part of a filter that the server can serve to the sender.

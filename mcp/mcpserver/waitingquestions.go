@@ -49,6 +49,11 @@ func WaitIdle(ctx context.Context, wait func(context.Context) error) error {
 
 // waitIdle is WaitIdle.
 func (r *Request) waitIdle(ctx context.Context, ask func(context.Context) error) error {
+	kept, err := r.keepWaiting()
+	if err != nil {
+		return err
+	}
+	defer kept.release()
 	ctx, done, err := r.server.questions.add(ctx, r.in)
 	if err != nil {
 		r.ReportLimit(mcp.LimitQuestions)

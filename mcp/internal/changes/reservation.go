@@ -89,7 +89,7 @@ func (r *reservation) evict() {
 	h.mu.Unlock()
 	h.server.Evicted(r.sub.owner.Principal())
 	if r.sub.how == byServe {
-		r.sub.fail(ErrEvicted)
+		r.sub.Fail(ErrEvicted)
 		return
 	}
 	for _, t := range lost {

@@ -162,8 +162,8 @@ func (s *Subscriber) deliverReady(ctx context.Context) {
 	}
 }
 
-// fail makes Serve return err.
-func (s *Subscriber) fail(err error) {
+// Fail makes Serve return err. It does not wait.
+func (s *Subscriber) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = err

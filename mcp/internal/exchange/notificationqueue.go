@@ -3,6 +3,8 @@ package exchange
 import (
 	"context"
 	"sync"
+
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // Limits of one queue of notifications. When it is full the oldest ones are dropped.
@@ -17,10 +19,20 @@ const (
 type Dispatcher[T any] struct {
 	handle func(T)
 	start  func(run func())
+	bytes  *limit.KeptBytes // to which the owner's notifications count; nil is unbounded
+	owner  limit.Owner
+	end    func() // see CountTo
+
+	putting sync.Mutex // held by Put
 
 	mu       sync.Mutex
 	queue    []queued[T]
-	bytes    int           // of the queue
+	size     int           // of the queue
+	handled  int           // size of the notification that is being handled
+	place    *limit.Place  // among bytes; nil while what is kept is small
+	placed   int           // size of place
+	puts     int           // calls of Put that may use place
+	evicted  int           // how often the place was evicted
 	put      int           // notifications put so far
 	dropped  int           // notifications dropped because the queue was full
 	running  bool          // the goroutine is running
@@ -43,6 +55,13 @@ func NewOwnedDispatcher[T any](handle func(T), start func(run func())) *Dispatch
 	return &Dispatcher[T]{handle: handle, start: start}
 }
 
+// CountTo has the notifications count to the bytes that are kept for an owner. It is called
+// before the first Put. When another owner needs the room, those that wait are dropped, and end
+// is called, which has the running handler return. It must not wait for that.
+func (d *Dispatcher[T]) CountTo(bytes *limit.KeptBytes, owner limit.Owner, end func()) {
+	d.bytes, d.owner, d.end = bytes, owner, end
+}
+
 // queued is one notification and the number of bytes that it keeps alive.
 type queued[T any] struct {
 	notification T
@@ -50,14 +69,71 @@ type queued[T any] struct {
 }
 
 // Put queues one notification, which keeps size bytes alive. It does not wait. It
-// reports false when older notifications were dropped to make room. After Close it
-// does nothing.
+// reports false when the notification, or older ones, were dropped because there is no room.
+// After Close it does nothing.
 func (d *Dispatcher[T]) Put(note T, size int) (fits bool) {
+	d.putting.Lock()
+	if !d.reserve(size) {
+		d.putting.Unlock()
+		return false
+	}
 	fits, start := d.enqueue(note, size)
+	d.putting.Unlock()
 	if start {
 		d.start(d.run)
 	}
 	return fits
+}
+
+// reserve takes the place for one more notification among the bytes of its owner. It fails if
+// there is none. The caller holds putting, and calls enqueue. The place is taken without mu,
+// because that may drop the notifications of another queue.
+func (d *Dispatcher[T]) reserve(size int) bool {
+	d.mu.Lock()
+	d.puts++
+	before, evicted, need := d.place, d.evicted, d.size+d.handled+size
+	enough := d.bytes == nil || need <= limit.SmallEntry || need <= d.placed || d.closed
+	d.mu.Unlock()
+	if enough {
+		return true
+	}
+	need += need / 2 // so that it is taken seldom
+	place, err := before, before.Resize(need)
+	if before == nil {
+		place, err = d.bytes.TakeLarge(d.owner, need, d.dropAll)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err != nil:
+		d.puts--
+		d.dropped++
+	case d.closed:
+		place.Release()
+	case d.evicted == evicted:
+		d.place, d.placed = place, need
+	}
+	return err == nil
+}
+
+// dropAll drops what is queued, because another owner needs the room.
+func (d *Dispatcher[T]) dropAll() {
+	d.mu.Lock()
+	d.evicted++
+	d.dropped += len(d.queue)
+	d.queue, d.size = nil, 0
+	d.place, d.placed = nil, 0
+	d.wakeLocked()
+	d.mu.Unlock()
+	d.end()
+}
+
+// releaseLocked gives the place back when nothing is kept. The caller holds mu.
+func (d *Dispatcher[T]) releaseLocked() {
+	if len(d.queue) == 0 && d.handled == 0 && d.puts == 0 {
+		d.place.Release()
+		d.place, d.placed = nil, 0
+	}
 }
 
 // enqueue reports whether the notification fits and whether the caller has to
@@ -65,17 +141,18 @@ func (d *Dispatcher[T]) Put(note T, size int) (fits bool) {
 func (d *Dispatcher[T]) enqueue(note T, size int) (fits, start bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.puts--
 	if d.closed {
 		return true, false
 	}
 	fits = true
-	for len(d.queue) > 0 && (len(d.queue) >= maxQueued || d.bytes+size > maxQueuedBytes) {
+	for len(d.queue) > 0 && (len(d.queue) >= maxQueued || d.size+size > maxQueuedBytes) {
 		d.shiftLocked()
 		d.dropped++
 		fits = false
 	}
 	d.queue = append(d.queue, queued[T]{note, size})
-	d.bytes += size
+	d.size += size
 	d.put++
 	if d.running {
 		return fits, false
@@ -128,7 +205,8 @@ func (d *Dispatcher[T]) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
-	d.queue, d.bytes = nil, 0
+	d.queue, d.size = nil, 0
+	d.releaseLocked()
 	d.wakeLocked()
 }
 
@@ -153,13 +231,14 @@ func (d *Dispatcher[T]) run() {
 func (d *Dispatcher[T]) next() (note T, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.handling = false
+	d.handling, d.handled = false, 0
 	d.wakeLocked()
 	if len(d.queue) == 0 {
 		d.running = false
+		d.releaseLocked()
 		return note, false
 	}
-	d.handling = true
+	d.handling, d.handled = true, d.queue[0].size
 	return d.shiftLocked(), true
 }
 
@@ -176,6 +255,6 @@ func (d *Dispatcher[T]) shiftLocked() T {
 	oldest := d.queue[0]
 	d.queue[0] = queued[T]{}
 	d.queue = d.queue[1:]
-	d.bytes -= oldest.size
+	d.size -= oldest.size
 	return oldest.notification
 }

@@ -262,14 +262,18 @@ func (c *serving) dispatch(ctx context.Context, in *Inbound) {
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
 		c.write(ctx, reply(c.session.Begin(ctx, c.Core, in)))
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodListen:
-		run := c.session.Begin(c.listening, c.Core, in)
-		c.runConcurrently(func() []byte { return c.limited(m.ID, m.Method, reply(run)) })
+		c.runRequest(m.ID, m.Method, c.session.Begin(c.listening, c.Core, in))
 	case m.Kind == jsonrpc.Request:
-		run := c.session.Begin(ctx, c.Core, in)
-		c.runConcurrently(func() []byte { return c.limited(m.ID, m.Method, reply(run)) })
+		c.runRequest(m.ID, m.Method, c.session.Begin(ctx, c.Core, in))
 	default:
 		c.handleWithoutReply(ctx, in)
 	}
+}
+
+// runRequest runs a request and writes its reply. It does not keep the message, which a
+// long-lived request may have released.
+func (c *serving) runRequest(id jsonrpc.ID, method string, run Run) {
+	c.runConcurrently(func() []byte { return c.limited(id, method, reply(run)) })
 }
 
 // runConcurrently runs f in the worker pool and writes the reply that f returns.

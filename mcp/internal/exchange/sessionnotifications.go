@@ -1,18 +1,25 @@
 package exchange
 
-import "context"
+import (
+	"context"
 
-// QueueNotification queues a call of handle, which keeps size bytes alive. It does not
-// wait. It returns false if it has dropped older notifications to make room. Notifications
-// that are queued when the session ends are dropped.
-func (s *Session) QueueNotification(handle func(), size int) (fits bool) {
+	"github.com/fondaco/fondaco/mcp/internal/limit"
+)
+
+// QueueNotification queues a call of handle, which keeps size bytes alive among those that are
+// kept for the owner of the session. It does not wait. It returns false if it has dropped this
+// notification or older ones, because there is no room. Notifications that are queued when the
+// session ends are dropped.
+func (s *Session) QueueNotification(handle func(), size int, bytes *limit.KeptBytes) (fits bool) {
 	queue := s.notifications.Load()
 	if queue == nil {
 		start := s.Spawn
 		if start == nil {
 			start = func(run func()) { go run() }
 		}
-		s.notifications.CompareAndSwap(nil, NewOwnedDispatcher(func(handle func()) { handle() }, start))
+		queue = NewOwnedDispatcher(func(handle func()) { handle() }, start)
+		queue.CountTo(bytes, s.Owner, s.End)
+		s.notifications.CompareAndSwap(nil, queue)
 		queue = s.notifications.Load()
 	}
 	return queue.Put(handle, size)

@@ -444,6 +444,17 @@ func (r *Run) Snapshot() Memory {
 	return m
 }
 
+// Size is about how many bytes the memory of the run takes, with the answers that were given.
+func (r *Run) Size() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	size := r.memory.size()
+	for _, given := range r.stepsLocked().given {
+		size += len(given.Value)
+	}
+	return size
+}
+
 // Move ends the run without an outcome and starts another one that has its memory and
 // holds its values: for a call that is answered and goes on in the background. It fails
 // when the run has ended or a question is open.

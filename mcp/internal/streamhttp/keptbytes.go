@@ -17,6 +17,9 @@ var keptFull = func() *refusal {
 // keep takes a place for that many bytes, unless they are few. If there is none, it returns the
 // refusal. If another owner needs the place later, end is called with the cause, without a lock.
 func (o *Options) keep(owner limit.Owner, size int, end func(cause error)) (*limit.Place, *refusal) {
+	if size <= limit.SmallEntry {
+		return nil, nil
+	}
 	place, err := o.kept().TakeLarge(owner, size, func() {
 		o.reached(mcp.LimitKept, owner.Principal())
 		end(errEvicted)
