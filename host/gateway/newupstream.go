@@ -112,7 +112,7 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 	return client, err
 }
 
-// clientOptions returns options without capabilities; declareCapabilities adds those of a
+// clientOptions returns options without capabilities; Relay.DeclareCapabilities adds those of a
 // caller.
 func (u *upstream) clientOptions(conn *link.Conn) *mcpclient.Options {
 	o := u.connector.clientOptions()

@@ -19,7 +19,7 @@ const (
 )
 
 // unknownNames limits the reads of an upstream's lists because of requests that name unknown tools
-// or prompts, for each owner: none keeps another from a read. refreshPace limits the reads of all
+// or prompts, for each owner: none keeps another from a read. link.Conn limits the reads of all
 // owners together.
 type unknownNames struct {
 	pool *mcpserver.OwnerPool // of the owners in byOwner
