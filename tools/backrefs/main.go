@@ -144,7 +144,11 @@ func place(ordered []string, file string, refs referenceSet) []string {
 func methods(p *packages.Package) string {
 	number := make(map[string]int)
 	for _, name := range p.Types.Scope().Names() {
-		if named, ok := p.Types.Scope().Lookup(name).Type().(*types.Named); ok {
+		declared, ok := p.Types.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		if named, ok := declared.Type().(*types.Named); ok && named.Obj() == declared {
 			number[name] = named.NumMethods()
 		}
 	}
