@@ -181,7 +181,7 @@ func TestSamplesAreComplete(t *testing.T) {
 	seen := map[string]bool{
 		// Parts of other types, or no JSON of their own.
 		"ResultBase": true, "Caching": true, "UnknownContent": true, "ProgressToken": true,
-		"Error": true, "FrameError": true, "Revision": true, "Principal": true, "Identity": true, "Rate": true, "LimitReached": true, "Trace": true,
+		"Error": true, "CancelledError": true, "FrameError": true, "Revision": true, "Principal": true, "Identity": true, "Rate": true, "LimitReached": true, "Trace": true,
 		// Tested with ElicitSchema.
 		"ElicitSchema": true, "ElicitField": true, "StringSchema": true, "NumberSchema": true,
 		"BooleanSchema": true, "EnumSchema": true, "EnumOption": true,

@@ -84,7 +84,7 @@ func (s *Server) admit(r *Request) error {
 	}
 	switch {
 	case err == nil:
-		r.admitted = true
+		r.running.Admitted = true
 	case errors.Is(err, limit.ErrShare):
 		s.reached(mcp.LimitCallsShare, r.in, r.method)
 		return mcp.PeerRetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", r.method)

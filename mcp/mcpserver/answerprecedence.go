@@ -96,7 +96,7 @@ func (r *Request) countAnswer(ctx context.Context, size int) (_ context.Context,
 // answersQuestion reports whether the call is the first with a requestState that is valid for it.
 // It does not read the Store.
 func (r *Request) answersQuestion() bool {
-	if !r.stateRead {
+	if r.resumed == nil {
 		if r.replayed || !r.mayBringState() || r.call.CallParams().RequestState == nil {
 			return false
 		}

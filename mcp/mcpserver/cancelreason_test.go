@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 func TestReasonOfACancellationIsTheCauseOfTheContext(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
-		claim.Shows(t, "R-282")
 		causes := make(chan error, 1)
-		srv := newServer(nil)
+		log := new(logbook)
+		srv := newServer(&mcpserver.Options{Logger: textLog(log)})
 		srv.Tool("hang", "", func(ctx context.Context, _ struct{}) (string, error) {
 			<-ctx.Done()
 			causes <- context.Cause(ctx)
@@ -35,6 +35,9 @@ func TestReasonOfACancellationIsTheCauseOfTheContext(t *testing.T) {
 			if !ok || cancelled.Reason != test.want || !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, want a cancellation with the reason %q", err, test.want)
 			}
+		}
+		if got := log.String(); !strings.Contains(got, "the user closed the window") {
+			t.Errorf("got the log %s, want the reason in it", got)
 		}
 	})
 }

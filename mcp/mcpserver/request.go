@@ -26,14 +26,11 @@ import (
 // continues after that uses the Request of the context that [Detach] returned.
 type Request struct {
 	method   string
-	outbound bool // the server sends the message
-	durable  bool // the tool that is called has the option Durable
-	replayed bool // the call was made before, see Replay
-	replays  bool // a question ends the run, and the client repeats the call with its answers
-	admitted bool // it has a slot among the running calls, or had one
-
-	stateRead bool        // resumed is set, if the request brings a state
-	asked     atomic.Bool // something was asked in this round
+	outbound bool        // the server sends the message
+	durable  bool        // the tool that is called has the option Durable
+	replayed bool        // the call was made before, see Replay
+	replays  bool        // a question ends the run, and the client repeats the call with its answers
+	asked    atomic.Bool // something was asked in this round
 
 	ctx      context.Context // ends when the sender no longer waits for the reply
 	route    route           // what the message goes through
@@ -127,7 +124,7 @@ func (r *Request) beginHandlers() context.Context {
 // hasHandlers reports whether the handlers run in the context of beginHandlers, which they do
 // not for notifications of a session and detached work.
 func (r *Request) hasHandlers() bool {
-	return r.detached == nil && (r.admitted || !r.call.ID.IsZero())
+	return r.detached == nil && (r.running.Admitted || !r.call.ID.IsZero())
 }
 
 // owner returns the owner to whose limits the request counts. It is the zero Owner for a

@@ -147,7 +147,6 @@ func (r *Request) target(p dialect.CallParams) (name, uri []byte, err error) {
 // called once: before the call is admitted if it has to wait, otherwise afterwards. It does not
 // read the Store, and decrypts no more than a client was sent.
 func (r *Request) readState() {
-	r.stateRead = true
 	p := r.call.CallParams()
 	token, err := r.call.RequestState(p)
 	if token == nil && err == nil {

@@ -50,7 +50,7 @@ func (r *Request) beginRun() error {
 		return nil
 	}
 	r.replays = true
-	if !r.stateRead {
+	if r.resumed == nil {
 		r.readState()
 	}
 	if r.resumed == nil {

@@ -19,7 +19,7 @@ var endedLease = exchange.EndedLease()
 // slotLease returns the lease of the request's slot among the running calls, or nil for a
 // request that has none.
 func (r *Request) slotLease() *exchange.Lease {
-	if !r.admitted {
+	if !r.running.Admitted {
 		return nil
 	}
 	if l := r.lease.Load(); l != nil {
@@ -52,7 +52,7 @@ func (r *Request) releaseSlot() { r.server.admission.gate.Leave(r.share, len(r.i
 // endSlot releases the request's slot at the end of the request, unless it is paused.
 func (r *Request) endSlot() {
 	switch {
-	case !r.admitted:
+	case !r.running.Admitted:
 	case r.lease.CompareAndSwap(nil, endedLease):
 		r.releaseSlot()
 	default:

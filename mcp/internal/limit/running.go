@@ -38,11 +38,14 @@ type callMark struct {
 // RunningCall is one call. It is a field of the struct of the Caller, which saves an
 // allocation.
 type RunningCall struct {
+	// Admitted says that the call has a place in the gate, or had one. It belongs to the Caller.
+	Admitted bool
+
+	evicted    bool // guarded by the shard's mu
+	waiting    bool // guarded by the shard's mu
 	of         Caller
 	number     uint64       // the first call has 1
 	prev, next *RunningCall // guarded by the shard's mu
-	evicted    bool         // guarded by the shard's mu
-	waiting    bool         // guarded by the shard's mu
 }
 
 // Caller runs a call.
