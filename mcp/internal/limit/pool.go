@@ -221,9 +221,9 @@ func (p *Place) Release() bool {
 	return true
 }
 
-// Resize changes the units of the place. Resize of nil does nothing. It fails with ErrOwnerFull or ErrPoolFull if there
-// is no room, and then changes nothing. It does nothing to a place that was released or
-// evicted. It evicts other places as Take does.
+// Resize changes the units of the place. It fails with ErrOwnerFull or ErrPoolFull if there is no
+// room, and then changes nothing. It does nothing to a place that was released or evicted, or to
+// nil. It evicts other places as Take does.
 func (p *Place) Resize(size int) error {
 	if p == nil {
 		return nil
@@ -316,6 +316,7 @@ func (p *Pool) take(o Owner, size int64, evict func()) (*Place, []*Place, error)
 	place := &Place{pool: p, of: m, size: size, evict: evict}
 	m.append(place)
 	p.add(m, size)
+	p.finish(evicted)
 	return place, evicted, nil
 }
 
@@ -335,11 +336,13 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 	}
 	p.add(m, size-place.size)
 	place.size = size
+	p.finish(evicted)
 	return evicted, nil
 }
 
-// mayAdd makes room for more units of a member, and returns the places that it evicted. If
-// that is impossible, it changes nothing.
+// mayAdd makes room for more units of a member, and returns the places that it detached. Its caller
+// finishes them after it has added the units, because the member can be one of those that lose their
+// last place. If there is no room, mayAdd changes nothing.
 func (p *Pool) mayAdd(m *member, size int64) (evicted []*Place, err error) {
 	g := m.group
 	if each := p.bounds.each(g.owner); each > 0 && m.held > 0 && m.held+size > each {
@@ -354,9 +357,6 @@ func (p *Pool) mayAdd(m *member, size int64) (evicted []*Place, err error) {
 		if evicted, err = p.detachNext(evicted, p.victim(m, size), ErrPoolFull); err != nil {
 			return nil, err
 		}
-	}
-	for _, e := range evicted {
-		p.finish(e)
 	}
 	return evicted, nil
 }
@@ -479,14 +479,16 @@ func (p *Pool) forgetEmpty(m *member) {
 // remove removes a place.
 func (p *Pool) remove(place *Place) {
 	p.detach(place)
-	p.finish(place)
+	p.finish([]*Place{place})
 }
 
-// finish ends a place that is detached.
-func (p *Pool) finish(place *Place) {
-	m := place.of
-	place.of, place.idleIn = nil, nil
-	p.forgetEmpty(m)
+// finish ends places that are detached.
+func (p *Pool) finish(detached []*Place) {
+	for _, place := range detached {
+		m := place.of
+		place.of, place.idleIn = nil, nil
+		p.forgetEmpty(m)
+	}
 }
 
 // detach removes a place from the lists of its member and its group. Its idleIn still says

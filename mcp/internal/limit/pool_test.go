@@ -344,3 +344,28 @@ func TestEntryOfAPoolCanGrowAndShrink(t *testing.T) {
 		t.Errorf("got %v and %d units held, want a place that is not held left alone", err, l.pool.Held())
 	}
 }
+
+// The two owners are connections of one client. The panic of a Pool would keep its lock for ever.
+func TestOwnerThatLosesItsLastPlaceForItsNewOneStillCounts(t *testing.T) {
+	t.Parallel()
+	one, other := session("192.0.2.1"), session("192.0.2.1")
+	for name, bounds := range map[string]limit.PoolBounds{
+		"its address is full": {Total: 1000, Address: 2},
+		"the pool is full":    {Total: 2, KeepBusy: true},
+	} {
+		l := &ledger{t: t, pool: limit.NewPool(bounds)}
+		l.takes(one, "last", 1).SetIdle(true)
+		l.takes(other, "of another connection", 1)
+		place := l.takes(one, "new", 1)
+		l.wantLost("last")
+		if held := l.pool.Held(); held != 2 {
+			t.Errorf("%s: %d units are held, want 2", name, held)
+		}
+		place.SetIdle(true)
+		l.takes(one, "newer", 1)
+		l.wantLost("new")
+		if held := l.pool.Held(); held != 2 {
+			t.Errorf("%s: %d units are held at the end, want 2", name, held)
+		}
+	}
+}
