@@ -170,7 +170,8 @@ func (g *Gate[Owner]) queue(ctx context.Context, owner, turn Owner, call waiter)
 	}
 }
 
-// giveUp removes a call from the queue, unless it has been admitted in the meantime.
+// giveUp removes a call from the queue, unless it has been admitted in the meantime. There may be
+// room for smaller calls behind it.
 func (g *Gate[Owner]) giveUp(ctx context.Context, owner Owner, w *waiter) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -180,6 +181,7 @@ func (g *Gate[Owner]) giveUp(ctx context.Context, owner Owner, w *waiter) error 
 	default:
 	}
 	g.removeWaiter(g.queues[owner], w)
+	g.admit()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -292,3 +292,22 @@ func BenchmarkGate(b *testing.B) {
 		}
 	})
 }
+
+func TestCallThatGivesUpLetsSmallerOnesBehindItIn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := limit.NewGate[string](limit.Bounds{Calls: 10, Bytes: 100}, bounds(10), time.Hour)
+		_ = g.Enter(t.Context(), nil, 60, "running")
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _ = g.Enter(ctx, nil, 60, "large") }()
+		synctest.Wait()
+		entered := false
+		entering(g, nil, "small", func(err error) { entered = err == nil })
+		cancel()
+		synctest.Wait()
+		if !entered {
+			t.Error("a small call still waits behind one that is gone, although there is room")
+		}
+		g.Leave(nil, 60)
+	})
+}
