@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // special lists the non-public ranges that netip does not know. Addresses that
@@ -48,7 +49,9 @@ const lookupTimeout = 3 * time.Second
 // CheckHost returns an error for a host that must not be opened in a browser or through a proxy: an
 // address that the policy does not allow, localhost, a number that browsers parse as an address,
 // and a name of which one of the addresses is not allowed, because the browser may connect to any of
-// them. The browser or the proxy resolves the name again later, and may get other addresses.
+// them. The browser or the proxy resolves the name again later, and may get other addresses. A name
+// with characters outside of ASCII is an error: browsers and net/http map it to another name or to an
+// address, such as 169。254。169。254.
 //
 // A name that cannot be resolved is an error, except if requests to it use a proxy, which then
 // resolves the name.
@@ -60,6 +63,8 @@ func (p *Policy) CheckHost(ctx context.Context, host string) error {
 	switch {
 	case name == "localhost" || strings.HasSuffix(name, ".localhost"):
 		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case !isASCII(name):
+		return fmt.Errorf("host %.64q: want a name in ASCII, with xn-- for other characters", host)
 	case err != nil && endsInNumber(name):
 		return fmt.Errorf("host %.64q: want a name, or an address in its usual form", host)
 	case err != nil:
@@ -99,6 +104,10 @@ func endsInNumber(name string) bool {
 	last := name[strings.LastIndex(name, ".")+1:]
 	_, err := strconv.ParseUint(last, 0, 64)
 	return err == nil || strings.Trim(last, "0123456789") == ""
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // public reports whether addr is a public Internet address.
