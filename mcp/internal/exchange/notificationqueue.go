@@ -108,6 +108,7 @@ func (d *Dispatcher[T]) reserve(size int) bool {
 	case err != nil:
 		d.puts--
 		d.dropped++
+		d.releaseLocked()
 	case d.closed:
 		place.Release()
 	case d.evicted == evicted:
@@ -143,6 +144,7 @@ func (d *Dispatcher[T]) enqueue(note T, size int) (fits, start bool) {
 	defer d.mu.Unlock()
 	d.puts--
 	if d.closed {
+		d.releaseLocked()
 		return true, false
 	}
 	fits = true
