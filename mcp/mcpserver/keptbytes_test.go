@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -164,6 +165,28 @@ func TestHandlesOfOneClientTakeNoRoomOfOthers(t *testing.T) {
 	for i := range 2 * most / each { // as many bytes as tasks may have
 		if err := store.Put(t.Context(), fmt.Sprint("task.", i), make([]byte, each), 0); err != nil {
 			t.Fatalf("there is no room for other values in the Store: %v", err)
+		}
+	}
+}
+
+// The first connection loses its only handle, so that it has nothing until its new one is counted.
+func TestAddressThatReplacesItsOldestHandleStopsNobody(t *testing.T) {
+	t.Parallel()
+	srv := newServer(&mcpserver.Options{Logger: slog.New(slog.DiscardHandler), Load: &mcpserver.LoadOptions{MaxKept: 400 << 10}})
+	made := handles.New[string](nil)
+	srv.Tool("keep", "", func(ctx context.Context, in struct {
+		Size int `json:"size"`
+	},
+	) (string, error) {
+		return made.New(ctx, strings.Repeat("x", in.Size))
+	})
+	for i, call := range []struct {
+		from string
+		size int
+	}{{"198.51.100.1:1", 20 << 10}, {"198.51.100.1:2", 62 << 10}, {"198.51.100.1:1", 20 << 10}, {"198.51.100.2:1", 20 << 10}} {
+		r := postCall(nil, srv, "tools/call", "keep", fmt.Sprintf(`"name":"keep","arguments":{"size":%d}`, call.size), call.from, remote)
+		if body, _ := io.ReadAll(r.Body); r.StatusCode != http.StatusOK || strings.Contains(string(body), "rror") {
+			t.Fatalf("call %d: got %d %s, want a handle", i+1, r.StatusCode, body)
 		}
 	}
 }
