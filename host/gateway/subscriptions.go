@@ -102,7 +102,9 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcpserver.Request, uri
 		stop()
 		return nil, err
 	}
-	s.add(id, stop)
+	if !s.add(id, stop) {
+		stop()
+	}
 	return result, nil
 }
 
@@ -112,8 +114,9 @@ func (s *subscriptions) has(id subscription) bool {
 	return s.stops[id.session][id.uri] != nil
 }
 
-// add keeps a subscription until end or the end of its session.
-func (s *subscriptions) add(id subscription, leave func()) {
+// add keeps a subscription until end or the end of its session. It reports false, and does nothing,
+// if another request has added it meanwhile.
+func (s *subscriptions) add(id subscription, leave func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stops == nil {
@@ -122,11 +125,15 @@ func (s *subscriptions) add(id subscription, leave func()) {
 	if s.stops[id.session] == nil {
 		s.stops[id.session] = make(map[string]func())
 	}
+	if s.stops[id.session][id.uri] != nil {
+		return false
+	}
 	stop := context.AfterFunc(id.session.Context(), func() { s.end(id) })
 	s.stops[id.session][id.uri] = func() {
 		stop()
 		leave()
 	}
+	return true
 }
 
 func (s *subscriptions) end(id subscription) {
