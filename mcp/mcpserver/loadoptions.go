@@ -59,7 +59,8 @@ type LoadOptions struct {
 	// have half. When the limit is reached, the owner that has most loses what has been unused
 	// longest: a session, which a client can open again, a state, a handle; if nothing of it is
 	// unused, the newest thing. Without such an owner the request is refused with an error of
-	// CodeOverloaded. Things of at most 2 KiB do not count; other limits bound their number.
+	// CodeOverloaded. Things of at most 2 KiB do not count, except for states and handles; other
+	// limits bound their number.
 	// Default: 64 MiB, or a quarter of MemoryStore.MaxBytes of Options.Store.
 	MaxKept int64
 
