@@ -3,12 +3,14 @@ package egress_test
 import (
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 )
 
 // net/http sends such a host to the proxy in ASCII, as browsers do: 127.0.0.1, 169.254.169.254, localhost.
 func TestHostsThatBecomeAddressesInASCIIAreNotRequestedOfAProxy(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-184b")
 	proxy, proxied := counting(t, nil)
 	for _, host := range []string{"１２７.0.0.1", "169。254。169。254", "ⓛocalhost", "127.0.0.1\u00ad", "metadata．example"} {
 		p := behind(proxy, names{"metadata.example": {"169.254.169.254"}})
