@@ -218,7 +218,7 @@ func (e *toolTimeoutError) Error() string {
 // meant for the model becomes a result with isError.
 func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (mcp.Result, error) {
 	if err == nil {
-		return withText(result), nil
+		return t.withoutFailedOutput(r, withText(result)), nil
 	}
 	if _, ok := errors.AsType[*panicked](err); ok {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
@@ -115,6 +116,19 @@ func withText(r mcp.Result) mcp.Result {
 	}
 	out := *result
 	out.Content = append(slices.Clip(result.Content), mcp.Text(string(result.StructuredContent)))
+	return &out
+}
+
+// withoutFailedOutput removes the structured content of a failed result that has text, if the tool has
+// an output schema and the request is of the session era. Client libraries of that era validate the
+// content of failed results, too, and report a mismatch instead of the text that says what has failed.
+func (t *tool) withoutFailedOutput(r *Request, result mcp.Result) mcp.Result {
+	failed, ok := result.(*mcp.CallToolResult)
+	if !ok || !failed.IsError || len(failed.StructuredContent) == 0 || len(t.def.OutputSchema) == 0 || r.call.Facts.Era != dialect.SessionEra {
+		return result
+	}
+	out := *failed
+	out.StructuredContent = nil
 	return &out
 }
 

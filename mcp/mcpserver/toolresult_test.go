@@ -168,6 +168,40 @@ func TestStructuredContentIsSentIfTheRevisionHasIt(t *testing.T) {
 	})
 }
 
+func TestFailedResultHasNoStructuredContentForSessions(t *testing.T) {
+	schema := jsontext.Value(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)
+	reason := jsontext.Value(`{"reason":"closed"}`)
+	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
+		for _, test := range []struct {
+			name        string
+			schema      jsontext.Value
+			failed      bool
+			content     mcp.Contents
+			kept        bool // by revisions of sessions that have structured content
+			wantContent string
+		}{
+			{"text", schema, true, mcp.Contents{mcp.Text("gate is closed")}, false, `[{"type":"text","text":"gate is closed"}]`},
+			{"no other content", schema, true, nil, false, `[{"type":"text","text":"{\"reason\":\"closed\"}"}]`},
+			{"no schema", nil, true, mcp.Contents{mcp.Text("gate is closed")}, true, `[{"type":"text","text":"gate is closed"}]`},
+			{"no failure", schema, false, mcp.Contents{mcp.Text("gate is closed")}, true, `[{"type":"text","text":"gate is closed"}]`},
+		} {
+			srv := newServer(&mcpserver.Options{AllowInvalidResults: true})
+			srv.AddTool(mcp.Tool{Name: "a", OutputSchema: test.schema}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+				return &mcp.CallToolResult{Content: test.content, StructuredContent: reason, IsError: test.failed}, nil
+			})
+			result := dial(t, srv, r).Must("tools/call", `{"name":"a"}`)
+			want := ""
+			if isModern(r) || test.kept && r != mcp.V20241105 && r != mcp.V20250326 {
+				want = string(reason)
+			}
+			if got := at(t, result, "/structuredContent"); got != want {
+				t.Errorf("%s: got structured content %q, want %q", test.name, got, want)
+			}
+			same(t, jsontext.Value(at(t, result, "/content")), test.wantContent)
+		}
+	})
+}
+
 func TestInvalidResultIsAnInternalError(t *testing.T) {
 	claim.Shows(t, "R-211a")
 	raw := func(def mcp.Tool, result *mcp.CallToolResult) func(*mcpserver.Server) {
