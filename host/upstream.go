@@ -179,7 +179,7 @@ type Status struct {
 	// Callers is the number of callers that have a connection of their own.
 	Callers int `json:"callers"`
 	// Omitted are features that clients do not see, or see under a qualified URI or with a
-	// remark only, and why. The text is not trusted.
+	// remark only, and lists that could not be read, and why. The text is not trusted.
 	Omitted []string `json:"omitted,omitempty"`
 	// Waiting are the definitions that wait for the approval of the user, at most
 	// MaxWaiting of them. WaitingCount counts all.

@@ -134,7 +134,7 @@ func (s callerReads) readOwn(ctx context.Context, client *mcpclient.Client, c li
 		if err != nil {
 			return err
 		}
-		for _, reason := range slices.Concat(listed.omitted, listed.leftOut) {
+		for _, reason := range slices.Concat(listed.errorTexts(), listed.leftOut) {
 			s.Log.Warn("cannot list features of a caller's connection", "reason", reason)
 		}
 		now, err := s.newFeatures(ctx, listed, s.knownFeatures(c.Capabilities), before, host.Listing{Session: true, Initial: s.initialListsOf(c.Capabilities)}, conn)
@@ -191,7 +191,7 @@ func (s callerReads) listForCapabilities(ctx context.Context, client *mcpclient.
 		return nil, nil, errors.New("the features of the upstream are not known yet")
 	}
 	if known = s.Catalog(); len(listed.omitted) > len(known.omitted) {
-		return nil, nil, errors.New(strings.Join(listed.omitted, "; "))
+		return nil, nil, errors.New(strings.Join(listed.errorTexts(), "; "))
 	}
 	return known, listed, nil
 }

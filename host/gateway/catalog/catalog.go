@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"reflect"
 	"strings"
@@ -31,11 +30,11 @@ type Catalog struct {
 	prompts        []mcp.Prompt
 	hasCompletions bool // for arguments of prompts and variables of templates
 	instructions   string
-	resourcesRead  bool     // the list of resources is whole
-	omitted        []string // lists that could not be read to their end, and why
-	leftOut        []string // features that exceed the limits
+	resourcesRead  bool        // the list of resources is whole
+	omitted        []listError // lists that could not be read to their end
+	leftOut        []string    // features that exceed the limits
 
-	read time.Time // when they were listed
+	read time.Time // when they were listed, or the attempt was made
 	// generation changes when other tools, prompts or templates are listed. It is 0 before the first
 	// read.
 	generation uint64
@@ -67,7 +66,7 @@ func (c *Catalog) surface() mcp.Surface {
 }
 
 // readCatalog lists the features of an upstream. If one list fails, it stays as it was before,
-// the others are still read and omitted has the reason. The loss of the connection is an error.
+// the others are still read and omitted says why, and how old it is. The loss of the connection is an error.
 // Features beyond the limits are left out. The resources come last, because servers have most of
 // them.
 func readCatalog(ctx context.Context, c *mcpclient.Client, before *Catalog) (*Catalog, error) {
@@ -82,7 +81,7 @@ func readCatalog(ctx context.Context, c *mcpclient.Client, before *Catalog) (*Ca
 			return
 		}
 		cat.unread = append(cat.unread, kind)
-		cat.omitted = append(cat.omitted, host.CutText(fmt.Sprintf("%ss: %v", kind, failed), maxOmission))
+		cat.omitted = append(cat.omitted, newListError(kind, failed, before))
 		if _, ok := errors.AsType[*mcpclient.LostError](failed); ok || ctx.Err() != nil {
 			lostErr = failed
 		}
@@ -113,6 +112,7 @@ func readCatalog(ctx context.Context, c *mcpclient.Client, before *Catalog) (*Ca
 // that fails is the one before.
 func collect[T any](items iter.Seq2[T, error], before []T, admit func(*T) bool, budget *catalogBudget) ([]T, error) {
 	var all []T
+	kept := budget.kept
 	if budget.exhausted() {
 		return all, errListedTooMuch
 	}
@@ -121,9 +121,10 @@ func collect[T any](items iter.Seq2[T, error], before []T, admit func(*T) bool, 
 		case mcp.CodeOf(err) == mcp.CodeMethodNotFound:
 			return all, nil
 		case err != nil:
-			return before, err
+			budget.kept = kept
+			return admitted(before, admit), err
 		case len(all) == maxListed:
-			return all, fmt.Errorf("more than %d; the rest is left out", maxListed)
+			return all, errListTooLong
 		case admit(&item):
 			all = append(all, item)
 		case budget.exhausted():
@@ -133,8 +134,15 @@ func collect[T any](items iter.Seq2[T, error], before []T, admit func(*T) bool, 
 	return all, nil
 }
 
-// errListedTooMuch says why the rest of the lists of an upstream was not read.
-var errListedTooMuch = fmt.Errorf("the lists have more than %d bytes; the rest is left out", maxListedBytes)
+// admitted returns the items of a list that are admitted.
+func admitted[T any](list []T, admit func(*T) bool) (all []T) {
+	for _, item := range list {
+		if admit(&item) {
+			all = append(all, item)
+		}
+	}
+	return all
+}
 
 // lists reports whether two catalogs list the same features. Resources do not count: in many
 // servers they change all the time, and each read for capabilities may start a process.

@@ -30,14 +30,16 @@ func (set *Set) NewSource(p SourceParams) *Source {
 	return s
 }
 
-// Refresh lists the features of the upstream over its shared connection, and registers them. started
-// reports whether the upstream has just started.
+// Refresh lists the features of the upstream over its shared connection, and registers them. A list that
+// fails stays as it was, and is read again after a pause. started reports whether the upstream has just
+// started.
 func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started func() bool) error {
 	s.ttl.reset()
-	cat, err := readCatalog(ctx, client, new(Catalog))
+	cat, err := readCatalog(ctx, client, s.Catalog())
 	if err != nil {
 		return err
 	}
+	s.retry.schedule(cat.hasFailed(), func() { s.Pool.SharedConn().RequestRefresh() })
 	cat.read = time.Now()
 	cat.maxAge, cat.ages = s.ttl.maxAge(s.Target, client)
 	if err := s.filter(ctx, cat, host.Listing{Initial: s.initial.next(cat, started())}); err != nil {

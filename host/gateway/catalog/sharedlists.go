@@ -63,7 +63,7 @@ func (l *sharedLists) setRegistered(tools []mcp.Tool, notRegistered []string) {
 func (l *sharedLists) omissions() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Concat(l.catalog.omitted, l.catalog.leftOut, l.notRegistered)
+	return slices.Concat(l.catalog.errorTexts(), l.catalog.leftOut, l.notRegistered)
 }
 
 // Catalog returns the features that were listed last.

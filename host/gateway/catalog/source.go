@@ -19,6 +19,7 @@ type Source struct {
 	own             ownFeatures
 	capabilityLists capabilityLists
 	initial         initialLists // only the goroutine of the shared connection uses it
+	retry           listRetry    // likewise
 }
 
 // RecordAges is middleware of the client of the shared connection. It records how long lists may be kept.
