@@ -24,7 +24,7 @@ func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler 
 func (g *Gateway) waitForCapabilityLists(ctx context.Context, r *mcpserver.Request) bool {
 	var reads []*catalog.ListRead
 	for _, u := range g.list() {
-		if read := u.source.ReadCapabilityList(link.CapabilitiesOf(r), r.Owner()); read != nil {
+		if read := u.source.ReadCapabilityList(link.CapabilitiesOf(r), r.Owner()); read != nil && !u.startsLate() {
 			reads = append(reads, read)
 		}
 	}

@@ -18,7 +18,23 @@ type capabilityList struct {
 	generation uint64          // of the shared catalog at that time
 	begun      time.Time       // of the last read
 	failed     bool            // the last read
+	wait       readWait        // for its reads
 }
+
+// readWait is until when requests wait for reads of lists: up to a deadline for the first one, and not
+// for later ones until one has ended in time.
+type readWait struct{ deadline time.Time }
+
+// begin returns until when requests wait for a read that begins now.
+func (w *readWait) begin(limit time.Duration) time.Time {
+	if w.deadline.IsZero() {
+		w.deadline = time.Now().Add(limit)
+	}
+	return w.deadline
+}
+
+// end notes that a read has ended in time.
+func (w *readWait) end() { w.deadline = time.Time{} }
 
 // ListRead is one read of the features for certain capabilities.
 type ListRead struct {
@@ -49,11 +65,14 @@ type capabilityLists struct {
 	// notify notifies the clients with the capabilities.
 	notify func(link.Capabilities, changedLists)
 
-	mu             sync.Mutex
-	byCapabilities map[link.Capabilities]*capabilityList // guarded by mu
+	mu             sync.Mutex // guards the fields below
+	byCapabilities map[link.Capabilities]*capabilityList
+	wait           readWait // for the reads of all
 }
 
-// begin begins a read unless the features are known, or one runs. shared is the catalog of everybody.
+// begin begins a read unless the features are known, or one runs. shared is the catalog of everybody. A
+// server that has not answered in time, for these capabilities or for any, is not waited for until it
+// has.
 func (l *capabilityLists) begin(c link.Capabilities, owner mcpserver.Owner, shared *Catalog) *ListRead {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +97,11 @@ func (l *capabilityLists) begin(c link.Capabilities, owner mcpserver.Owner, shar
 		return nil
 	}
 	list.reading, list.begun = true, time.Now()
-	list.last = &ListRead{make(chan struct{}), list.begun.Add(l.Wait)}
+	deadline := list.wait.begin(l.Wait)
+	if all := l.wait.begin(l.Wait); all.Before(deadline) {
+		deadline = all
+	}
+	list.last = &ListRead{make(chan struct{}), deadline}
 	return list.last
 }
 
@@ -95,11 +118,25 @@ func (l *capabilityLists) fill(ctx context.Context, list *capabilityList, c link
 		list.features, list.generation = now, generation
 	}
 	list.reading, list.failed = false, err != nil
+	if time.Since(list.begun) < l.Wait {
+		list.wait.end()
+		l.endWaitLocked()
+	}
 	close(list.last.done)
 	l.mu.Unlock()
 	if err == nil {
 		l.notify(c, before.changedTo(now))
 	}
+}
+
+// endWaitLocked lets requests wait again if no read is late. The caller holds mu.
+func (l *capabilityLists) endWaitLocked() {
+	for _, list := range l.byCapabilities {
+		if !list.wait.deadline.IsZero() {
+			return
+		}
+	}
+	l.wait.end()
 }
 
 // of returns the features for callers with certain capabilities, or nil.

@@ -156,14 +156,15 @@ func (l *loop) readInitialLists(ctx context.Context, client *mcpclient.Client) e
 
 // refresh reads the lists.
 func (l *loop) refresh(ctx context.Context, client *mcpclient.Client) (err error) {
-	defer l.refreshes.ended()
+	begun := time.Now()
+	defer func() { l.refreshes.ended(time.Since(begun)) }()
 	if l.ReadLists == nil {
 		return nil
 	}
-	began := l.sessionsLost.Load()
+	lost := l.sessionsLost.Load()
 	started := func() bool { return l.listedAt != l.sessionsLost.Load() }
 	if err = l.ReadLists(ctx, client, started); err == nil {
-		l.listedAt = began
+		l.listedAt = lost
 	}
 	return err
 }
@@ -173,8 +174,11 @@ func (l *loop) refresh(ctx context.Context, client *mcpclient.Client) (err error
 func (l *loop) beginFeatureRead(ctx context.Context, client *mcpclient.Client) <-chan time.Time {
 	ended := make(chan time.Time, 1)
 	go func() {
-		began := l.ReadFeatures(ctx, client, l.Conn)
-		l.refreshes.ended()
+		began, took := l.ReadFeatures(ctx, client, l.Conn), time.Duration(0)
+		if !began.IsZero() {
+			took = time.Since(began)
+		}
+		l.refreshes.ended(took)
 		ended <- began
 	}()
 	return ended

@@ -15,7 +15,7 @@ type refreshes struct {
 
 	mu       sync.Mutex    // guards the fields below
 	read     chan struct{} // closed when a read has ended
-	deadline time.Time     // requests wait until then for a read; zero if none is due
+	deadline time.Time     // requests wait until then for a read; zero if none waits
 	unread   bool          // the lists may have changed since they were read
 }
 
@@ -57,8 +57,9 @@ func (r *refreshes) awaitDue() (read <-chan struct{}, deadline time.Time, due bo
 	return r.read, r.awaitLocked(), true
 }
 
-// awaitLocked notes that a request waits for a read of the lists, and returns until when.
-// The caller holds mu.
+// awaitLocked notes that a request waits for a read of the lists, and returns until when. That has passed
+// if the read before took longer than requests wait for it: a server that does not answer delays one
+// list only. The caller holds mu.
 func (r *refreshes) awaitLocked() (deadline time.Time) {
 	if r.deadline.IsZero() {
 		r.deadline = time.Now().Add(refreshWait)
@@ -67,12 +68,15 @@ func (r *refreshes) awaitLocked() (deadline time.Time) {
 	return r.deadline
 }
 
-// ended wakes all who wait for a read of the lists.
-func (r *refreshes) ended() {
+// ended wakes all who wait for a read of the lists, which took a while.
+func (r *refreshes) ended(took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(r.read)
-	r.read, r.deadline = make(chan struct{}), time.Time{}
+	r.read = make(chan struct{})
+	if r.deadline = (time.Time{}); took > refreshWait {
+		r.deadline = time.Now()
+	}
 	r.unread = len(r.changed) > 0
 }
 
@@ -82,7 +86,7 @@ func (r *refreshes) restBeforeRead(pace *refreshPace) time.Duration {
 	awaited := r.isAwaited()
 	rest := pace.rest(awaited)
 	if awaited && rest > refreshWait {
-		r.ended()
+		r.ended(0)
 	}
 	return rest
 }

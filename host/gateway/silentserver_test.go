@@ -1,0 +1,184 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// silentServer reads all messages and answers none.
+func silentServer(ctx context.Context, conn mcp.Conn) error {
+	for {
+		if _, err := conn.Read(ctx); err != nil {
+			return nil
+		}
+	}
+}
+
+// capableOptions are options of clients with different sets of capabilities, first none.
+func capableOptions(revision mcp.Revision) (all []mcpclient.Options) {
+	elicit := elicits(revision).ElicitForm
+	for i := range 4 {
+		o := mcpclient.Options{Revisions: []mcp.Revision{revision}}
+		if i&1 != 0 {
+			o.ElicitForm = elicit
+		}
+		if i&2 != 0 {
+			o.Sample = func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { return nil, nil }
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// listFresh returns the names of the tools, and how long the host took to list them.
+func (l *listingClient) listFresh(t *testing.T) (names string, took time.Duration) {
+	t.Helper()
+	began := time.Now()
+	var all []string
+	for tool, err := range l.Tools(t.Context(), mcpclient.NoCache()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, strings.TrimPrefix(tool.Name, "d__"))
+	}
+	return strings.Join(all, " "), time.Since(began)
+}
+
+func TestServerThatNeverAnswersDelaysNoListAfterTheStart(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(new(dynamicServer))}, host.Upstream{Key: "s", Target: mcpclient.InProcess(serverFunc(silentServer))})
+			for i, o := range capableOptions(revision) {
+				c := newListingClient(t, g.Server(), o)
+				for range 5 {
+					if names, took := c.listFresh(t); took > 0 || !strings.Contains(names, "login ") {
+						t.Errorf("%s: capabilities %d: got %q after %v, want the tools of the other server at once", revision, i, names, took)
+					}
+					time.Sleep(70 * time.Second)
+				}
+			}
+		})
+	}
+}
+
+// The server is silent on connections that declare elicitation.
+func TestServerThatIsSilentForSomeCapabilitiesDelaysOneList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mute atomic.Bool
+		mute.Store(true)
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+			names := `"go"`
+			return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+				switch {
+				case m.Method == mcp.MethodInitialize && strings.Contains(m.text, `"elicitation"`):
+					if mute.Load() {
+						_ = silentServer(ctx, c.Conn)
+					}
+					names = `"form"`
+				case m.Method == mcp.MethodToolsList:
+					return `"result":{"tools":[{"name":` + names + `,"inputSchema":{"type":"object"}}]}`
+				}
+				return ""
+			})
+		}))})
+		delays := 0
+		list := func(c *listingClient) (names string) {
+			names, took := c.listFresh(t)
+			if took > 0 {
+				delays++
+			}
+			time.Sleep(70 * time.Second)
+			return names
+		}
+		var last *listingClient
+		for i := range 3 {
+			for _, o := range capableOptions(mcp.V20251125) {
+				if last = newListingClient(t, g.Server(), o); list(last) != "go" {
+					t.Errorf("client %d: want the tools of everybody", i)
+				}
+			}
+		}
+		if delays != 1 {
+			t.Errorf("got %d lists that waited, want the first one", delays)
+		}
+		mute.Store(false)
+		before := last.notified()
+		list(last)
+		if got := last.notified() - before; got != 1 {
+			t.Errorf("got %d notifications after the server has answered, want one", got)
+		}
+		if got := list(last); got != "form go" || delays != 1 {
+			t.Errorf("got %q after %d lists that waited, want all tools", got, delays)
+		}
+	})
+}
+
+// mutableServer is a server of 2025-11-25 that announces no changes, so that the host reads its list again
+// after five minutes. While it is mute it answers pings only.
+type mutableServer struct {
+	mute  atomic.Bool
+	reads atomic.Int32
+}
+
+func (s *mutableServer) Serve(ctx context.Context, conn mcp.Conn) error {
+	return serveRaw(ctx, conn, func(_ rawConn, m rawMessage) string {
+		switch {
+		case m.Method == mcp.MethodPing:
+			return emptyResult
+		case m.Method != mcp.MethodToolsList, s.mute.Load():
+			return ""
+		}
+		return `"result":{"tools":[` + rawTool(fmt.Sprint("t", s.reads.Add(1)), 1, "") + `]}`
+	})
+}
+
+func TestServerThatStopsAnsweringDelaysOneList(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			s := new(mutableServer)
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(s)})
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			delays := 0
+			list := func() (names string) {
+				names, took := c.listFresh(t)
+				if took > 0 {
+					delays++
+				}
+				time.Sleep(10 * time.Second)
+				return names
+			}
+			if got := list(); got != "t1" {
+				t.Errorf("%s: got %q", revision, got)
+			}
+			s.mute.Store(true)
+			for range 200 {
+				if got := list(); got != "t1" {
+					t.Fatalf("%s: got %q while the server is silent, want what it listed before", revision, got)
+				}
+			}
+			if delays != 1 {
+				t.Errorf("%s: got %d lists that waited, want the first one", revision, delays)
+			}
+			s.mute.Store(false)
+			before := c.notified()
+			for range 40 {
+				list()
+			}
+			if got := list(); got == "t1" || delays != 1 || c.notified() == before {
+				t.Errorf("%s: got %q after %d lists that waited and %d notifications, want the new list, with a notification", revision, got, delays, c.notified()-before)
+			}
+		})
+	}
+}
