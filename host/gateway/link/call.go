@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -13,10 +15,12 @@ import (
 type Call struct {
 	CallParams
 
-	mu            sync.Mutex    // guards the fields below
-	openQuestions int           // questions without an answer
-	allAnswered   chan struct{} // closed when openQuestions becomes zero
-	closed        bool          // no further question is accepted
+	mu              sync.Mutex      // guards the fields below
+	questions       context.Context // of the questions, or nil if there was none
+	cancelQuestions context.CancelFunc
+	openRoots       int           // questions for the roots without an answer
+	rootsAnswered   chan struct{} // closed when openRoots becomes zero
+	closed          bool          // no further question is accepted
 }
 
 // CallParams are the parameters of a Call.
@@ -50,54 +54,62 @@ func (c *Call) receivesNothing() bool {
 	return c.Silent && !logs
 }
 
-// beginQuestion counts one more open question. It reports false if the call is closed.
-func (c *Call) beginQuestion() bool {
+// beginQuestion notes a question that is asked in the call, and returns a context that ends when the call
+// is closed. It reports false if the call is closed already.
+func (c *Call) beginQuestion(method string) (context.Context, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || c.Context.Err() != nil {
+		return nil, false
+	}
+	if c.questions == nil {
+		c.questions, c.cancelQuestions = context.WithCancel(c.Context)
+	}
+	if method == mcp.MethodRootsList {
+		if c.openRoots == 0 {
+			c.rootsAnswered = make(chan struct{})
+		}
+		c.openRoots++
+	}
+	return c.questions, true
+}
+
+// endQuestion notes that a question has ended.
+func (c *Call) endQuestion(method string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if method != mcp.MethodRootsList {
+		return
+	}
+	if c.openRoots--; c.openRoots == 0 {
+		close(c.rootsAnswered)
+	}
+}
+
+// close closes a call whose result is there, and cancels the questions that are open. It waits for an
+// open question for the roots first, but not longer than the given time: many servers ask it as soon as
+// they are connected, and answer their first call meanwhile. It reports false if there was no answer.
+func (c *Call) close(wait time.Duration) (answered bool) {
+	c.mu.Lock()
+	c.closed = true
+	open, roots, cancel := c.openRoots > 0, c.rootsAnswered, c.cancelQuestions
+	c.mu.Unlock()
+	if cancel == nil {
+		return true
+	}
+	defer cancel()
+	if !open {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-roots:
+	case <-c.Context.Done():
+	case <-timer.C:
 		return false
 	}
-	if c.openQuestions == 0 {
-		c.allAnswered = make(chan struct{})
-	}
-	c.openQuestions++
 	return true
-}
-
-// endQuestion counts one open question less.
-func (c *Call) endQuestion() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.openQuestions--; c.openQuestions == 0 {
-		close(c.allAnswered)
-	}
-}
-
-// WaitAndClose waits for the open questions and then closes the call. A server may still
-// wait for an answer after it has sent the reply of the call.
-func (c *Call) WaitAndClose() {
-	for {
-		idle := c.tryClose()
-		if idle == nil {
-			return
-		}
-		select {
-		case <-idle:
-		case <-c.Context.Done():
-		}
-	}
-}
-
-// tryClose closes the call. If questions are open it returns a channel to wait for
-// instead.
-func (c *Call) tryClose() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.openQuestions > 0 && c.Context.Err() == nil {
-		return c.allAnswered
-	}
-	c.closed = true
-	return nil
 }
 
 // isCancelled reports whether the caller no longer waits for the call, nor will in another round.

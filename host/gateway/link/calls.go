@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -105,8 +106,8 @@ func (c *calls) has(owner mcpserver.Owner) bool {
 // oldest returns the oldest call that is not closed and in which the caller can be asked, or
 // a channel to wait for. foreign says that a question may belong to a call of another client than
 // that of the oldest call: a cancelled one, or one on a connection whose server was expected to
-// name the calls of its questions. A question was begun in the call that is returned.
-func (c *calls) oldest() (asked *Call, foreign bool, added <-chan struct{}) {
+// name the calls of its questions. A question was begun in the call that is returned, with the context.
+func (c *calls) oldest(method string) (asked *Call, question context.Context, foreign bool, added <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, asked := range c.open {
@@ -114,13 +115,13 @@ func (c *calls) oldest() (asked *Call, foreign bool, added <-chan struct{}) {
 			continue
 		}
 		if asked.Request.Session() == nil && (!c.cancelled.areOf(asked.Request) || c.isSharedLocked(asked)) {
-			return nil, true, nil
+			return nil, nil, true, nil
 		}
-		if asked.beginQuestion() {
-			return asked, false, nil
+		if question, begun := asked.beginQuestion(method); begun {
+			return asked, question, false, nil
 		}
 	}
-	return nil, false, c.added
+	return nil, nil, false, c.added
 }
 
 // isSharedLocked reports whether the connection has calls that cannot share it with the given

@@ -62,6 +62,10 @@ type Conn struct {
 	refreshes refreshes
 	logLevels logLevels
 
+	// rootsUnanswered says that the caller's client has not answered the last question for its roots in
+	// time.
+	rootsUnanswered atomic.Bool
+
 	sessionsLost  atomic.Int64  // how often the client has lost a session
 	wakeSignal    chan struct{} // one token: a lease waits for an idle connection
 	restartSignal chan struct{} // one token: connect now, whatever has failed before

@@ -13,8 +13,22 @@ import (
 // connected.
 const rootsWait = 30 * time.Second
 
-// answerTimeout is how long an upstream of the session era waits for an answer.
-const answerTimeout = 10 * time.Minute
+const (
+	// answerTimeout is how long an upstream of the session era waits for an answer, and
+	// rootsAnswerTimeout for one that needs no person, from a client of the session era.
+	answerTimeout      = 10 * time.Minute
+	rootsAnswerTimeout = 5 * time.Second
+	// rootsResultWait is how long the result of a call waits for such an answer. The result waits only
+	// once for a client that does not answer.
+	rootsResultWait = time.Second
+)
+
+// NoAnswerError says that a client has not answered a question in time or before its call had ended, or
+// that there was no call in which it could be asked.
+type NoAnswerError struct{ err *mcp.Error }
+
+func (e *NoAnswerError) Error() string { return e.err.Error() }
+func (e *NoAnswerError) Unwrap() error { return e.err }
 
 // Ask sends a question of the server to the caller of the connection and returns
 // the answer.
@@ -23,38 +37,61 @@ const answerTimeout = 10 * time.Minute
 // one call at a time, see Pool.find. In a session all calls are of one client, so
 // the question is asked in the oldest call.
 func (c *Conn) Ask(ctx context.Context, method string, params, answer any) error {
-	asked, err := c.calls.waitToAsk(ctx, method)
+	asked, question, err := c.calls.waitToAsk(ctx, method)
 	if err != nil {
 		return err
 	}
-	defer asked.endQuestion()
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer asked.endQuestion(method)
+	timeout := answerTimeout
+	if method == mcp.MethodRootsList && c.Session != nil {
+		timeout = rootsAnswerTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	defer context.AfterFunc(asked.Context, cancel)()
-	return answerError(method, asked.Ask(ctx, method, params, answer))
+	defer context.AfterFunc(question, cancel)()
+	err = asked.Ask(ctx, method, params, answer)
+	if method == mcp.MethodRootsList && (err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded)) {
+		c.rootsUnanswered.Store(err != nil)
+	}
+	return answerError(method, err)
 }
 
-// waitToAsk returns the call in which a question is asked. That call is not closed before
-// the question is answered.
-func (c *calls) waitToAsk(ctx context.Context, method string) (*Call, error) {
+// EndQuestions refuses further questions in the call of the lease, whose result is there, and cancels
+// those that are open. It waits for an answer about the roots, unless the last one did not come.
+func (l Lease) EndQuestions() {
+	if l.call == nil {
+		return
+	}
+	wait := rootsResultWait
+	if l.conn.rootsUnanswered.Load() {
+		wait = 0
+	}
+	if !l.call.close(wait) {
+		l.conn.rootsUnanswered.Store(true)
+	}
+}
+
+// waitToAsk returns the call in which a question is asked, and a context that ends when that call is
+// closed.
+func (c *calls) waitToAsk(ctx context.Context, method string) (*Call, context.Context, error) {
 	timer := time.NewTimer(rootsWait)
 	defer timer.Stop()
 	for {
-		asked, foreign, added := c.oldest()
+		asked, question, foreign, added := c.oldest(method)
 		switch {
 		case foreign:
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: it may belong to a call of another client, which is under way or was cancelled less than %v ago", method, cancelledCallTime)
+			return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: it may belong to a call of another client, which is under way or was cancelled less than %v ago", method, cancelledCallTime)
 		case asked != nil:
-			return asked, nil
+			return asked, question, nil
 		case method != mcp.MethodRootsList:
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no call is under way in which it could be asked", method)
+			return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no call is under way in which it could be asked", method)
 		}
 		select {
 		case <-added:
 		case <-timer.C:
-			return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: no call is under way in which the client could be asked", method)
+			return nil, nil, &NoAnswerError{mcp.Errorf(mcp.CodeMethodNotFound, "%s: no call is under way in which the client could be asked", method)}
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 	}
 }
@@ -71,5 +108,5 @@ func answerError(method string, err error) error {
 	case ok:
 		return &mcp.Error{Code: e.Code, Number: e.Number, Message: e.Message, Data: e.Data}
 	}
-	return mcp.Errorf(mcp.CodeInternal, "%s: no answer came in time", method)
+	return &NoAnswerError{mcp.Errorf(mcp.CodeInternal, "%s: no answer came in time", method)}
 }

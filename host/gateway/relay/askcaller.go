@@ -2,6 +2,8 @@ package relay
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
@@ -36,11 +38,39 @@ func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilitie
 		askRoots := askCallerFunc[mcp.EmptyParams, mcp.ListRootsResult](rl, conn, mcp.MethodRootsList)
 		o.Capabilities.Roots = &mcp.RootsCapability{ListChanged: caps.RootChanges}
 		o.Ask.RootsInterval = -1 // the roots may be on another machine
+		known := knownRoots{kept: conn.Session != nil}
 		o.Roots = func(ctx context.Context) ([]mcp.Root, error) {
 			answer, err := askRoots(ctx, new(mcp.EmptyParams))
-			return answer.Roots, err
+			return known.update(answer.Roots, err)
 		}
 	}
+}
+
+// knownRoots are the roots that a client has named last. The upstream gets them again if the client does
+// not answer in time. They are kept for a session only: without one, several clients may be the caller of
+// a connection.
+type knownRoots struct {
+	kept bool
+
+	mu    sync.Mutex
+	known bool       // guarded by mu
+	roots []mcp.Root // guarded by mu
+}
+
+// update returns the roots of an answer, or those that are known if there was none.
+func (k *knownRoots) update(roots []mcp.Root, err error) ([]mcp.Root, error) {
+	if !k.kept {
+		return roots, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, missed := errors.AsType[*link.NoAnswerError](err); missed && k.known {
+		return k.roots, nil
+	}
+	if err == nil {
+		k.known, k.roots = true, roots
+	}
+	return roots, err
 }
 
 // askCallerFunc returns a function that relays a question of the upstream to the caller of a

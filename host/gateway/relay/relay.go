@@ -125,7 +125,7 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 		if l.IsFirstCall() && link.CapabilitiesOf(c.Request).Roots && !l.Stateless() {
 			time.Sleep(rootsGrace)
 		}
-		c.WaitAndClose()
+		l.EndQuestions()
 	}
 	err = l.EndError(err)
 	rl.health.recordCall(c.Context, err)
