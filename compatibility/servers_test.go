@@ -174,7 +174,7 @@ var serverRows = []serverRow{
 	},
 	{
 		name: "junk-before",
-		over: overStdio, first: "Starting…\n\n{\"level\":\"info\",\"msg\":\"listening\"}\n[1,2]\n",
+		over: overStdio, first: strings.Repeat("npm warn deprecated\n", 40) + "Starting…\n\n{\"level\":\"info\",\"msg\":\"listening\"}\n[1,2]\n",
 		want: "done",
 	},
 	{
@@ -355,6 +355,12 @@ var serverRows = []serverRow{
 		replies: replies{"server/discover": {ends: true}, "initialize": {ends: true}},
 		fails:   &failure{texts: []string{"API_KEY is not set", "see the manual"}},
 		behind:  &failure{number: -32602, texts: []string{"unknown"}},
+	},
+	{
+		name: "language-server", over: overStdio,
+		first:  "Content-Length: 2\r\n\r\n{}\n",
+		fails:  &failure{texts: []string{"Content-Length", "language server"}},
+		behind: &failure{number: -32602, texts: []string{"unknown"}},
 	},
 	{
 		name: "prompt-argument-missing",

@@ -54,8 +54,8 @@ func (o *ChildOptions) logger() *slog.Logger {
 
 // Child is an mcp.Conn to a server in a child process.
 //
-// Output of the server that is not a message is skipped up to a limit; beyond
-// it every Read fails. After the server has exited, Read and Write return an
+// Output of the server that is not a message is skipped. If a megabyte comes
+// before the first message, or a frame of a language server, every Read fails. After the server has exited, Read and Write return an
 // error that wraps a *spawn.ExitError.
 type Child struct {
 	lines   *Conn

@@ -40,6 +40,16 @@ func init() {
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 	}
 
+	// logger logs megabytes between its messages, then echoes.
+	roles["logger"] = func([]string) {
+		fmt.Println(`{"jsonrpc":"2.0","id":1}`)
+		for range 2 << 10 {
+			fmt.Println(strings.Repeat("x", 1<<10))
+		}
+		fmt.Println(`{"jsonrpc":"2.0","id":2}`)
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+	}
+
 	// crash takes one request and dies of it.
 	roles["crash"] = func([]string) {
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
@@ -136,35 +146,49 @@ func TestStrayPrintsAreSkippedAndLoggedOncePerSecond(t *testing.T) {
 	}
 }
 
-func TestTwentyStrayLinesInARowBreakTheConnection(t *testing.T) {
+func TestManyStrayLinesBeforeTheFirstMessageAreSkipped(t *testing.T) {
 	t.Parallel()
-	prints := func(n int) []string {
-		return strings.Split(strings.Repeat("npm notice\x1b[31m,", n-1)+"npm notice\x1b[0m", ",")
-	}
+	lines := strings.Split(strings.Repeat("npm notice\x1b[31m,", 1000), ",")
+	c := start(t, nil, "print", lines...)
+	exchange(t, c, `{"jsonrpc":"2.0","id":1}`)
+}
 
-	c := start(t, nil, "print", append(append(prints(19), "{}"), prints(19)...)...)
-	if msg, err := c.Read(t.Context()); err != nil || string(msg) != "{}" {
-		t.Errorf("got %s, %v after 19 lines, want {}", msg, err)
+// A session that works is never lost because of what is skipped, however much it is.
+func TestStrayOutputAfterTheFirstMessageCostsNoSession(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "logger")
+	for _, want := range []string{`{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","id":2}`} {
+		if msg, err := c.Read(t.Context()); err != nil || string(msg) != want {
+			t.Fatalf("got %.100s, %v, want %s", msg, err, want)
+		}
 	}
-	exchange(t, c, `{"id":1}`)
+	exchange(t, c, `{"jsonrpc":"2.0","id":3}`)
+}
 
-	c = start(t, nil, "print", append(prints(20), "{}")...)
+func TestMegabyteOfStrayLinesBeforeTheFirstMessageBreaksTheConnection(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "megabyte")
 	for range 2 {
 		_, err := c.Read(t.Context())
-		want := `server prints on standard output lines that are not messages, 20 lines in a row; the last: "npm notice\x1b[0m"`
-		if fmt.Sprint(err) != want {
-			t.Errorf("got %v, want %s", err, want)
+		if err == nil || !strings.Contains(err.Error(), "1048576 bytes before its first message") || len(err.Error()) > 400 {
+			t.Errorf("got %.500v, want a short error with 1048576 bytes before its first message", err)
 		}
 	}
 }
 
-func TestMegabyteOfStrayLinesBreaksTheConnection(t *testing.T) {
+func TestFramesOfALanguageServerAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
-	c := start(t, nil, "megabyte")
-	_, err := c.Read(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "1048576 bytes in all") || len(err.Error()) > 400 {
-		t.Errorf("got %.500v, want a short error with 1048576 bytes in all", err)
+	for _, header := range []string{"Content-Length: 40\r", "content-length:40"} {
+		c := start(t, nil, "print", "starting", header, "\r", "{}")
+		if _, err := c.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "frames its messages with Content-Length, as a language server does") {
+			t.Errorf("%q: got %v, want an error that names the frames", header, err)
+		}
 	}
+	c := start(t, nil, "print", `{"jsonrpc":"2.0","id":1}`, "Content-Length: 40") // a log of a session that works
+	if msg, err := c.Read(t.Context()); err != nil || string(msg) != `{"jsonrpc":"2.0","id":1}` {
+		t.Errorf("got %s, %v, want the message", msg, err)
+	}
+	exchange(t, c, `{"jsonrpc":"2.0","id":2}`)
 }
 
 func TestOverlongMessageOfAServerIsReportedAndSkipped(t *testing.T) {

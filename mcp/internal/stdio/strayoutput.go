@@ -3,14 +3,14 @@ package stdio
 import (
 	"bytes"
 	"encoding/json/jsontext"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 )
 
 const (
-	maxStrayLines    = 20      // lines without a message between them
-	maxStrayBytes    = 1 << 20 // in all
+	maxStrayBytes    = 1 << 20 // before the first message
 	maxSample        = 120     // bytes of a line that are shown
 	strayLogInterval = time.Second
 
@@ -19,16 +19,19 @@ const (
 )
 
 // strayOutput filters lines on a server's standard output that are not
-// messages. It skips banners and accidental prints. A server that prints more
-// than the limits has its log on the wrong stream, which is an error.
+// messages. It skips banners, logs and accidental prints. A program that prints
+// maxStrayBytes before its first message, or frames of a language server, is no
+// server, which is an error. After the first message nothing that is skipped is
+// an error: the session works. How long a program may print before its first
+// message is limited by the time for connecting.
 //
 // Spec: 2026-07-28 basic/transports#stdio (nothing but messages on stdout)
 type strayOutput struct {
 	log *slog.Logger
-	err error // the server has printed too much
+	err error // the program is no server
 
-	lines     int // since the last message
-	bytes     int
+	works     bool     // there was a message
+	bytes     int      // before it
 	count     int      // of all lines
 	first     []string // samples of the first ones
 	inspected int      // lines, at most inspectedLines
@@ -46,21 +49,36 @@ func (c *strayOutput) isMessage(line []byte) bool {
 	if looksLikeMessage(line) {
 		if c.isLogEntry(line) {
 			c.keep(line)
+		} else {
+			c.works = true
 		}
-		c.lines = 0
 		return true
 	}
-	c.lines++
-	c.bytes += len(line)
 	c.keep(line)
-	switch {
-	case c.lines >= maxStrayLines:
-		c.err = fmt.Errorf("server prints on standard output lines that are not messages, %d lines in a row; the last: %s", c.lines, sample(line))
-	case c.bytes >= maxStrayBytes:
-		c.err = fmt.Errorf("server prints on standard output lines that are not messages, %d bytes in all; the last line: %s", c.bytes, sample(line))
+	if !c.works {
+		c.bytes += len(line)
+		c.err = c.judge(line)
 	}
 	c.report(line)
 	return false
+}
+
+// judge returns an error if a line before the first message shows that the program is no server.
+func (c *strayOutput) judge(line []byte) error {
+	switch {
+	case isFrameHeader(line):
+		return errors.New("server frames its messages with Content-Length, as a language server does; want one message on each line: the program is no MCP server, or needs an option to be one")
+	case c.bytes >= maxStrayBytes:
+		return fmt.Errorf("server prints on standard output lines that are not messages, %d bytes before its first message; the last line: %s", c.bytes, sample(line))
+	}
+	return nil
+}
+
+// frameHeader begins each frame of the Language Server Protocol.
+const frameHeader = "content-length:"
+
+func isFrameHeader(line []byte) bool {
+	return len(line) >= len(frameHeader) && bytes.EqualFold(line[:len(frameHeader)], []byte(frameHeader))
 }
 
 // keep counts a line for the error of a connection that fails, and keeps the first ones.
