@@ -100,6 +100,10 @@ type Settings struct {
 	// stopped. The next use starts it again. Zero means no limit, except for processes of
 	// callers of the stateless era, which are stopped after 30 minutes.
 	Idle time.Duration
+	// StartupTimeout limits a start: from starting the program, or the first request, until the
+	// server has answered the handshake. Zero means 2 minutes for a program, and 30 seconds for
+	// another server.
+	StartupTimeout time.Duration
 	// Rules say which tools may be called, and which calls need consent.
 	Rules Rules
 	// Questions say what the upstream may ask the clients that call it.

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 )
@@ -26,8 +27,9 @@ type entry struct {
 	unsupported bool // only the client that the file belongs to can run it
 	signIn      signIn
 	settings    host.Settings
-	included    []string // tools that another client enables
-	variables   []string // names of environment variables to pass on if they are set
+	included    []string      // tools that another client enables
+	startup     time.Duration // the limit of a start, of another client
+	variables   []string      // names of environment variables to pass on if they are set
 }
 
 // A field is a text with its position. With variable set, the value of that environment
@@ -92,6 +94,8 @@ var readers = map[string]func(s *source, e *entry, v value){
 	"disabledTools":        (*source).readExcluded,
 	"disabled_tools":       (*source).readExcluded,
 	"tools":                (*source).readTools,
+	"startup_timeout_sec":  func(s *source, e *entry, v value) { e.startup = s.number(v, time.Second) },
+	"startup_timeout_ms":   func(s *source, e *entry, v value) { e.startup = s.number(v, time.Millisecond) },
 	settingsMember:         (*source).readSettings,
 }
 
@@ -105,7 +109,7 @@ const (
 // ignored are members without effect, with the warning for the user if there is one.
 var ignored = map[string]string{
 	"autoApprove": noConsent, "alwaysAllow": noConsent, "trust": noConsent, "default_tools_approval_mode": noConsent,
-	"timeout": noDeadline, "startup_timeout_sec": noDeadline, "startup_timeout_ms": noDeadline, "tool_timeout_sec": noDeadline,
+	"timeout": noDeadline, "tool_timeout_sec": noDeadline,
 	"oauth_resource": noSignIn,
 	"description":    "", "name": "", "title": "", "icon": "", "version": "", "gallery": "", "dev": "", "settings": "", "required": "",
 }
@@ -130,6 +134,9 @@ func (s *source) readEntry(e *entry) {
 	})
 	if len(e.settings.Rules.Allow) == 0 {
 		e.settings.Rules.Allow = e.included
+	}
+	if e.settings.StartupTimeout == 0 {
+		e.settings.StartupTimeout = e.startup
 	}
 	s.validate(e)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -14,7 +15,7 @@ import (
 const settingsMember = "fondaco"
 
 // settingNames are its members.
-var settingNames = []string{"share", "lazy", "idle", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic", "validate"}
+var settingNames = []string{"share", "lazy", "idle", "startupTimeout", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic", "validate"}
 
 // readSettings parses the host's own settings. Unknown members are errors. Rules for
 // tools replace the lists of other clients.
@@ -31,6 +32,8 @@ func (s *source) readSettings(e *entry, all value) {
 			own.Lazy = s.boolean(v)
 		case "idle":
 			own.Idle = s.duration(v)
+		case "startupTimeout":
+			own.StartupTimeout = s.duration(v)
 		case "allow":
 			own.Rules.Allow = append(own.Rules.Allow, s.patterns(v)...)
 		case "deny":
@@ -82,6 +85,22 @@ func (s *source) duration(v value) time.Duration {
 	}
 	return d
 }
+
+// number parses a duration that another client writes as a number of units.
+func (s *source) number(v value, unit time.Duration) time.Duration {
+	if !s.requireKind(v, kindNumber) {
+		return 0
+	}
+	n, err := strconv.ParseFloat(v.text, 64)
+	if err != nil || n <= 0 || n > float64(maxNumber/unit) {
+		s.addError(v, "found %s, want a number from 1 to %d", v.text, maxNumber/unit)
+		return 0
+	}
+	return time.Duration(n * float64(unit))
+}
+
+// maxNumber limits such a duration.
+const maxNumber = 24 * time.Hour
 
 var trusts = []host.Trust{host.TrustAsk, host.TrustBaseline, host.TrustAuto}
 
@@ -142,6 +161,7 @@ func writeSettings(own host.Settings) (jsontext.Value, error) {
 	o.add("share", own.Share, own.Share)
 	o.add("lazy", own.Lazy, own.Lazy)
 	o.add("idle", own.Idle.String(), own.Idle > 0)
+	o.add("startupTimeout", own.StartupTimeout.String(), own.StartupTimeout > 0)
 	o.add("allow", own.Rules.Allow, len(own.Rules.Allow) > 0)
 	o.add("deny", own.Rules.Deny, len(own.Rules.Deny) > 0)
 	var confirm orderedObject

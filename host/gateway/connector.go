@@ -14,8 +14,13 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// maxCallTime limits a call including the time for questions to its caller.
-const maxCallTime = time.Hour
+const (
+	// maxCallTime limits a call including the time for questions to its caller.
+	maxCallTime = time.Hour
+	// programStartTimeout limits the start of a program. The first start of one that npx or uvx
+	// runs downloads its packages.
+	programStartTimeout = 2 * time.Minute
+)
 
 // connector starts one upstream, if it is a program, and connects to it. It knows what all connections
 // have in common: the revision, the sign-in and standard error.
@@ -43,10 +48,19 @@ func (c *connector) clientOptions() *mcpclient.Options {
 		Timeouts: mcpclient.TimeoutOptions{
 			Call:    -1,
 			MaxCall: maxCallTime,
+			Connect: c.startupTimeout(),
 		},
 		NoRestart: true,
 		Logger:    c.log,
 	}
+}
+
+// startupTimeout returns the limit of one start. Zero is the default of the client.
+func (c *connector) startupTimeout() time.Duration {
+	if c.upstream.Settings.StartupTimeout == 0 && c.isProgram() {
+		return programStartTimeout
+	}
+	return c.upstream.Settings.StartupTimeout
 }
 
 // connect starts the server, if it is a program that is approved, and connects to it.

@@ -10,6 +10,7 @@ import (
 func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "first lists, and calls, that wait until an upstream has started", (*Options)(nil).startTimeout())
 	limits.Limit(t, "a call that waits for a connection", (*Options)(nil).startTimeout(), link.MaxRetryWait)
+	limits.Limit(t, "the start of a program, until it has answered the handshake", programStartTimeout)
 	limits.Limit(t, "instructions of one upstream, and of all", limits.Bytes(maxInstructions), limits.Bytes(maxAllInstructions))
 	limits.Limit(t, "waiting for upstreams that start, for their instructions", instructionsWait)
 	limits.Limit(t, "a call, including questions to its caller", maxCallTime)

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,11 @@ func init() {
 	// legacy is one that knows sessions alone.
 	roles["legacy"] = func() {
 		mcpserver.Main(process(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}))
+	}
+	// silent says something on standard error, and answers nothing.
+	roles["silent"] = func() {
+		fmt.Fprintln(os.Stderr, "downloading with the token 12345")
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	}
 	// noisy prints what is no message: many lines, or one that is too long.
 	roles["noisy"] = func() {

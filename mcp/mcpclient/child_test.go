@@ -52,6 +52,9 @@ func runAsServer() {
 		}
 		fmt.Fprint(os.Stderr, "throw new Error(\"\x1b[31mWEATHER_KEY\")\n\nError: WEATHER_KEY is not set\n    at serve.js:1\u202e\n\nNode.js v22\n")
 		os.Exit(1)
+	case "downloading":
+		fmt.Fprintln(os.Stderr, "downloading \x1b[31mpackage 3 of 400")
+		handle = func(*script, message) string { return "" }
 	case "noisy":
 		for i := range 5 {
 			fmt.Printf("%d \x1b[31mStarting\n", i)
@@ -212,6 +215,25 @@ func TestLinesThatAreNoMessagesAreQuotedWhenConnectingFails(t *testing.T) {
 	const want = `: context deadline exceeded; standard output has lines that are not messages: "0 \x1b[31mStarting", "1 \x1b[31mStarting", "2 \x1b[31mStarting" and 3 more`
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want it to end in %s", err, want)
+	}
+}
+
+// The longer timeouts are for slow machines, where the program may write late.
+func TestTimeoutOfAStartSaysWhatTheProgramLastWrote(t *testing.T) {
+	t.Parallel()
+	const want = `: context deadline exceeded; the last lines of its standard error: downloading [31mpackage 3 of 400`
+	for _, timeout := range []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute} {
+		_, err := mcpclient.Connect(t.Context(), child(t, "downloading"), &mcpclient.Options{
+			Logger: quiet(), Timeouts: mcpclient.TimeoutOptions{Connect: timeout},
+		})
+		described, ok := errors.AsType[*mcpclient.CommandError](err)
+		if !ok && timeout < 2*time.Minute {
+			continue
+		}
+		if !ok || !strings.HasSuffix(err.Error(), want) || strings.Contains(described.Err.Error(), "downloading") {
+			t.Errorf("got %v, want a CommandError that ends in %s, and its reason without that", err, want)
+		}
+		return
 	}
 }
 

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -53,13 +54,15 @@ func rankOf(err error) int {
 }
 
 // commandError describes why a connection to a command could not be made: how the process
-// ended, what it wrote last to standard error, and what it printed on standard output
-// that is no message. The texts of the process are bounded and have no control
+// ended, what it wrote last to standard error, also if it did not answer in time, and what it
+// printed on standard output that is no message. The texts of the process are bounded and have no control
 // characters.
 func commandError(err error, child *stdio.Child) error {
 	text := err.Error()
 	if exit, ok := errors.AsType[*spawn.ExitError](err); ok {
 		text = exitText(exit, err)
+	} else if lines := child.LastLines(); len(lines) > 0 && errors.Is(err, context.DeadlineExceeded) {
+		text += "; the last lines of its standard error: " + strings.Join(lines, " | ")
 	}
 	if lines, count := child.StrayLines(); count > 0 {
 		text += "; standard output has lines that are not messages: " + strings.Join(lines, ", ")
@@ -70,7 +73,7 @@ func commandError(err error, child *stdio.Child) error {
 	if text == err.Error() {
 		return err
 	}
-	return &describedError{text, err}
+	return &CommandError{Err: err, text: text}
 }
 
 // exitText describes the exit of a process during the handshake.
@@ -86,12 +89,16 @@ func exitText(exit *spawn.ExitError, err error) string {
 	return text
 }
 
-// describedError is an error with another text.
-type describedError struct {
+// CommandError is in the chain of the error of Connect if a Command was started and has written
+// something: its text has the last lines of standard error and the first lines on standard output
+// that are not messages. They may have secrets that the program was given.
+type CommandError struct {
+	// Err is the reason alone. It may be an ExitError, which has the last line.
+	Err  error
 	text string
-	err  error
 }
 
-func (e *describedError) Error() string { return e.text }
+func (e *CommandError) Error() string { return e.text }
 
-func (e *describedError) Unwrap() error { return e.err }
+// Unwrap returns Err.
+func (e *CommandError) Unwrap() error { return e.Err }

@@ -158,6 +158,9 @@ func (s callerReads) readOwn(ctx context.Context, client *mcpclient.Client, c li
 // for its turn before it connects: a client of the stateless era can declare all combinations of
 // capabilities at once, and each connection to a program starts it.
 func (s callerReads) readCapabilityFeatures(ctx context.Context, c link.Capabilities, owner mcpserver.Owner, before *callerFeatures) (now *callerFeatures, generation uint64, err error) {
+	if err := s.waitForFirstStart(ctx); err != nil {
+		return nil, 0, err
+	}
 	err = s.reads.run(ctx, owner, nil, func(ctx context.Context) error {
 		conn := link.New(ctx, link.Params{Kind: link.Own, Log: s.Log}) // asks nobody
 		defer conn.Close()
@@ -178,6 +181,30 @@ func (s callerReads) readCapabilityFeatures(ctx context.Context, c link.Capabili
 	return now, generation, err
 }
 
+// waitForFirstStart waits while a program starts for the first time over the shared connection. That
+// may download its packages, which another process would begin anew.
+func (s callerReads) waitForFirstStart(ctx context.Context) error {
+	if !s.Program || s.IsRead() {
+		return nil
+	}
+	s.WaitForStart(ctx) // starts an idle one
+	for !s.IsRead() {
+		state, changed := s.Pool.SharedConn().State()
+		if state != host.Starting {
+			return errNotKnownYet
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// errNotKnownYet says why there is nothing with which features for capabilities can be compared.
+var errNotKnownYet = errors.New("the features of the upstream are not known yet")
+
 // listForCapabilities lists the features of the upstream. It returns them with the shared catalog, for
 // which it waits. A list that could be read over the shared connection alone is an error.
 func (s callerReads) listForCapabilities(ctx context.Context, client *mcpclient.Client) (known, listed *Catalog, err error) {
@@ -188,7 +215,7 @@ func (s callerReads) listForCapabilities(ctx context.Context, client *mcpclient.
 	}
 	s.WaitForStart(ctx)
 	if !s.IsRead() {
-		return nil, nil, errors.New("the features of the upstream are not known yet")
+		return nil, nil, errNotKnownYet
 	}
 	if known = s.Catalog(); len(listed.omitted) > len(known.omitted) {
 		return nil, nil, errors.New(strings.Join(listed.errorTexts(), "; "))

@@ -31,5 +31,8 @@ func RecordedText(err error) string {
 	if e, ok := errors.AsType[*NotReadyError](err); ok {
 		return string(e.State)
 	}
+	if e, ok := errors.AsType[*mcpclient.CommandError](err); ok {
+		err = e.Err
+	}
 	return host.CutText(err.Error(), MaxReason)
 }

@@ -50,9 +50,11 @@ func (e *ExitError) Error() string {
 
 // LastLines returns the last lines on standard error that are not blank, in printable
 // characters and in their order, each truncated to 160 bytes: at most eight of them.
-func (e *ExitError) LastLines() []string {
+func (e *ExitError) LastLines() []string { return lastLines(e.Stderr) }
+
+func lastLines(stderr string) []string {
 	var last []string
-	lines := strings.Split(e.Stderr, "\n")
+	lines := strings.Split(stderr, "\n")
 	for i := len(lines) - 1; i >= 0 && len(last) < maxLastLines; i-- {
 		if line := printable(lines[i], maxQuotedLine); line != "" {
 			last = append(last, line)

@@ -236,6 +236,10 @@ func (p *Process) Exit() *ExitError {
 // valid UTF-8. They may contain control characters of the child.
 func (p *Process) StderrTail() string { return p.tail.String() }
 
+// LastLines returns the last lines on standard error, as ExitError.LastLines does, also
+// while the child runs.
+func (p *Process) LastLines() []string { return lastLines(p.tail.last(maxStderr)) }
+
 // Read reads standard output. After the child has ended it reads the remaining output, and
 // waits at most WaitDelay for a descendant that keeps the pipe open.
 func (p *Process) Read(b []byte) (int, error) {

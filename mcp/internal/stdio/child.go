@@ -65,6 +65,9 @@ type Child struct {
 	exitGrace  time.Duration
 	outputRead func()        // called when standard output was read to its end
 	outputEnd  chan struct{} // closed by outputRead
+
+	closing   sync.Once
+	lastLines []string // see LastLines
 }
 
 var _ mcp.Conn = (*Child)(nil)
@@ -125,7 +128,14 @@ func (c *Child) Write(ctx context.Context, msg []byte) error {
 
 // Close implements mcp.Conn. It stops the server in steps, see
 // spawn.Process.Close.
-func (c *Child) Close() error { return c.lines.Close() }
+func (c *Child) Close() error {
+	c.closing.Do(func() { c.lastLines = c.process.LastLines() })
+	return c.lines.Close()
+}
+
+// LastLines returns the last lines on standard error, as spawn.ExitError.LastLines does, at the
+// time of the first Close: without what the server says about its own end. Call it after Close.
+func (c *Child) LastLines() []string { return c.lastLines }
 
 // explain replaces the error of a broken stream by the server's exit error, if
 // it has exited.
