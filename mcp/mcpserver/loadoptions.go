@@ -57,10 +57,10 @@ type LoadOptions struct {
 	// mcpext/handles. One anonymous session or connection, and one address, may have a
 	// quarter. Authenticated principals and local users have the same again, of which one may
 	// have half. When the limit is reached, the owner that has most loses what has been unused
-	// longest: a session, which a client can open again, a state, a handle; if nothing of it is
-	// unused, the newest thing. Without such an owner the request is refused with an error of
-	// CodeOverloaded. Things of at most 2 KiB do not count, except for states and handles; other
-	// limits bound their number.
+	// longest: a session, which a client can open again, messages without a stream, a state, a
+	// handle; if nothing of it is unused, the newest thing. Without such an owner the request is
+	// refused with an error of CodeOverloaded. Things of at most 2 KiB do not count, except for
+	// states and handles; other limits bound their number.
 	// Default: 64 MiB, or a quarter of MemoryStore.MaxBytes of Options.Store.
 	MaxKept int64
 

@@ -48,6 +48,15 @@ func (k *KeptBytes) TakeLarge(o Owner, size int, evict func()) (*Place, error) {
 	return k.Take(o, size, evict)
 }
 
+// Grow makes a place as large as size, or takes one if place is nil. It calls the evict functions of
+// other places on another goroutine, so that the caller may hold locks that they need.
+func (k *KeptBytes) Grow(place *Place, o Owner, size int, evict func()) (*Place, error) {
+	if k == nil {
+		return nil, nil
+	}
+	return k.pool(o).grow(place, o, size, evict)
+}
+
 func (k *KeptBytes) pool(o Owner) *Pool {
 	if p := o.Principal(); p.Authenticated() || p == mcp.PrincipalLocal {
 		return k.known

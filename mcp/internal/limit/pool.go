@@ -237,6 +237,26 @@ func (p *Place) Resize(size int) error {
 	return err
 }
 
+// grow is Take or, with a place, Resize. It calls evict functions on another goroutine.
+func (p *Pool) grow(place *Place, o Owner, size int, evict func()) (_ *Place, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var evicted []*Place
+	if place == nil {
+		place, evicted, err = p.take(o, max(int64(size), 1), evict)
+	} else {
+		evicted, err = p.resize(place, max(int64(size), 1))
+	}
+	if len(evicted) > 0 {
+		go func() {
+			for _, e := range evicted {
+				e.evict()
+			}
+		}()
+	}
+	return place, err
+}
+
 // SetBusy marks the place as in use. A new place is in use.
 func (p *Place) SetBusy() {
 	if p == nil {

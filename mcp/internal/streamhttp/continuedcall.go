@@ -333,7 +333,7 @@ func (h *Handler) takeOverCall(ctx context.Context, w http.ResponseWriter, r *ht
 	if err != nil {
 		return refuseEvents(err), false
 	}
-	st := newStream()
+	st := newStream(s)
 	h.resumable(s, st)
 	if st.log == nil || !st.log.shared {
 		return eventNotFound, false

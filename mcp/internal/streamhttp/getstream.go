@@ -98,7 +98,7 @@ func (h *Handler) openGetStream(ctx context.Context, w http.ResponseWriter, r *h
 			return refuseTakeOver(err)
 		}
 	}
-	st := newStream()
+	st := newStream(s)
 	st.standalone = true
 	h.resumable(s, st)
 	return h.serveGetStream(ctx, w, r, s, st, nil)

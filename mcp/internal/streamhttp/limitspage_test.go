@@ -22,7 +22,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "messages that wait for one slow reader", maxStreamQueue, claim.Bytes(maxQueueBytes))
 	claim.Limit(t, "events kept for clients that reconnect", claim.Bytes(eventMemorySize), claim.Bytes(maxLogged))
 	claim.Limit(t, "GET streams of one session", maxGetStreams)
-	claim.Limit(t, "messages of one session that wait for a GET stream", maxUndelivered)
+	claim.Limit(t, "messages of one session that wait for a GET stream", maxUndelivered, claim.Bytes(maxQueueBytes))
 	claim.Limit(t, "finished streams of one session that can be resumed", maxDetached)
 	claim.Limit(t, "reading or removing events of an event store", storeTimeout)
 	claim.Limit(t, "events of one stream that an event store has failed to take, and that are written again", maxUnstored, claim.Bytes(maxUnstoredBytes))

@@ -46,7 +46,7 @@ type session struct {
 	key     sessionKey
 	expires time.Time       // of the id
 	ctx     lazyctx.Context // ends with the session
-	options *Options        // Reached is called without a lock; may be nil
+	table   *sessions
 
 	mu          sync.Mutex
 	getStreams  []*stream // those with a connection, newest last
@@ -66,15 +66,15 @@ type session struct {
 }
 
 // newSession returns a session for p, which has no id yet.
-func newSession(p mcp.Principal, owner limit.Owner, end func(*session, error)) *session {
-	s := new(session)
+func newSession(p mcp.Principal, owner limit.Owner, table *sessions) *session {
+	s := &session{table: table}
 	s.ctx.Begin(context.Background(), nil)
 	s.Session = &exchange.Session{
 		Principal: p,
 		Owner:     owner,
 		Push:      s.pushOrForward,
 		Queues:    true,
-		End:       func() { end(s, errSessionEnded) },
+		End:       func() { table.end(s, errSessionEnded) },
 	}
 	return s
 }
@@ -101,6 +101,25 @@ func (c callContext) Value(key any) any {
 
 // timeLeft returns how long the id of the session is valid, and at least a second.
 func (s *session) timeLeft() time.Duration { return max(time.Until(s.expires), time.Second) }
+
+// kept returns what counts the bytes that the session makes the server keep, or nil.
+func (s *session) kept() *limit.KeptBytes {
+	if s == nil {
+		return nil
+	}
+	return s.table.o.kept()
+}
+
+// reached reports a limit that the session has reached. The caller holds no lock.
+func (s *session) reached(l mcp.Limit) { s.table.o.reached(l, s.Principal) }
+
+// evictQueue implements queueHolder for the messages that wait for a GET stream.
+func (s *session) evictQueue() {
+	s.mu.Lock()
+	s.undelivered.take()
+	s.mu.Unlock()
+	s.reached(mcp.LimitKept)
+}
 
 // stop ends everything that belongs to the session.
 func (s *session) stop(cause error) {
@@ -132,6 +151,7 @@ func (s *session) close() (resumable []*stream) {
 		st.end(dialect.Reply{})
 	}
 	resumable = slices.Collect(maps.Values(s.streams))
-	s.getStreams, s.undelivered, s.streams, s.detached = nil, queue{}, nil, nil
+	s.undelivered.take()
+	s.getStreams, s.streams, s.detached = nil, nil, nil
 	return resumable
 }

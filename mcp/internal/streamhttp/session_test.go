@@ -541,7 +541,7 @@ func openRecorded(t *testing.T, h *Handler) string {
 func TestContextOfASessionDoesNotEndWithARequest(t *testing.T) {
 	t.Parallel()
 	type key struct{}
-	s := newSession(mcp.PrincipalAnonymous, limit.Owner{}, func(*session, error) {})
+	s := newSession(mcp.PrincipalAnonymous, limit.Owner{}, nil)
 	request, leave := context.WithCancelCause(context.WithValue(context.Background(), key{}, 1))
 	leave(errShutdown)
 	ctx := s.context(request)

@@ -199,7 +199,7 @@ func requestIDs(items []jsonrpc.Item) (ids []jsonrpc.ID) {
 // stream returns the stream that answers one POST with requests of these ids, and sets it as
 // in.BackChannel.
 func (h *Handler) stream(r *http.Request, s *session, in *exchange.Inbound, calls ...jsonrpc.ID) *stream {
-	st := newStream()
+	st := newStream(s)
 	if s.shared != nil {
 		for _, id := range calls {
 			st.calls = append(st.calls, id.Raw())
@@ -242,6 +242,7 @@ func (h *Handler) run(s *session, st *stream, run exchange.Run) {
 		case !wanted:
 			st.end(dialect.Reply{})
 			s.removeResumable(st) // its client has cancelled it
+			st.moveToLog()
 			return
 		}
 		st.end(reply)

@@ -65,11 +65,10 @@ func newSessions(core exchange.Core, work *drain.Group, o *Options) *sessions {
 // open returns a new session that is not in the table yet. from is what its id says, or nil for
 // a session that initialize opens. The caller uses the session and must release it.
 func (t *sessions) open(r *http.Request, by *mcp.Identity, from *openedID) (*session, *refusal) {
-	s := newSession(exchange.PrincipalOf(by), t.o.ownerOf(r, by, limit.NewMember()), t.end)
+	s := newSession(exchange.PrincipalOf(by), t.o.ownerOf(r, by, limit.NewMember()), t)
 	s.Identify(by)
 	s.uses = 1
 	s.Spawn = func(run func()) { t.spawn(s, run) }
-	s.options = t.o
 	if from != nil {
 		s.key, s.expires = from.key, from.expires
 		s.Reopened, s.Elsewhere = true, !from.here

@@ -2,6 +2,7 @@ package streamhttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -34,25 +35,25 @@ func (s *session) pushOrForward(ctx context.Context, msg []byte) error {
 //
 // Spec: 2025-11-25 basic/transports#multiple-connections
 func (s *session) push(msg []byte) error {
-	room, err := s.tryPush(msg)
-	if !room {
-		s.options.reached(mcp.LimitStreamBacklog, s.Principal)
+	reached, err := s.tryPush(msg)
+	if reached != "" {
+		s.reached(reached)
 	}
 	return err
 }
 
 var errNotNotifier = errors.New("another process notifies the client")
 
-// tryPush is push, and reports whether it has neither dropped a message nor ended a
-// stream.
-func (s *session) tryPush(msg []byte) (room bool, err error) {
+// tryPush is push, and returns the limit because of which it has dropped a message or ended a
+// stream, if it has.
+func (s *session) tryPush(msg []byte) (reached mcp.Limit, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return true, errSessionEnded
+		return "", errSessionEnded
 	case !s.Notifies():
-		return true, errNotNotifier
+		return "", errNotNotifier
 	}
 	return s.pushLocked(msg), nil
 }
@@ -66,9 +67,7 @@ func (s *session) takeUndelivered(stop func()) (msgs [][]byte) {
 	for _, st := range s.getStreams {
 		msgs = append(msgs, st.takeQueued()...)
 	}
-	msgs = append(msgs, s.undelivered.msgs...)
-	s.undelivered = queue{}
-	return msgs
+	return append(msgs, s.undelivered.take()...)
 }
 
 // pushFirst queues the messages that another process has not delivered before those that wait.
@@ -76,8 +75,7 @@ func (s *session) takeUndelivered(stop func()) (msgs [][]byte) {
 func (s *session) pushFirst(msgs [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	newer := s.undelivered.msgs
-	s.undelivered = queue{}
+	newer := s.undelivered.take()
 	for _, msg := range msgs {
 		s.pushLocked(msg)
 	}
@@ -88,23 +86,41 @@ func (s *session) pushFirst(msgs [][]byte) {
 	}
 }
 
-func (s *session) pushLocked(msg []byte) (room bool) {
-	room = true
+func (s *session) pushLocked(msg []byte) (reached mcp.Limit) {
 	for len(s.getStreams) > 0 {
 		last := len(s.getStreams) - 1
-		if s.getStreams[last].tryQueue(msg) {
-			return room
+		switch s.getStreams[last].tryQueue(msg) {
+		case nil:
+			return reached
+		case errQueueKept: // nor would another stream have room
+			return mcp.LimitKept
 		}
-		room = false
+		reached = mcp.LimitStreamBacklog
 		s.getStreams[last].end(dialect.Reply{})
 		s.getStreams = s.getStreams[:last]
 	}
-	for !s.undelivered.fits(msg, maxUndelivered) {
-		s.undelivered.pop(1, 0) // the oldest
-		room = false
+	return cmp.Or(s.keepUndelivered(msg), reached)
+}
+
+// keepUndelivered keeps a message until the client opens a GET stream. It drops the oldest ones
+// to make room, or the message itself if there is none.
+func (s *session) keepUndelivered(msg []byte) (reached mcp.Limit) {
+	q := &s.undelivered
+	for !s.closed {
+		switch q.push(msg, maxUndelivered, s, s) {
+		case nil:
+			q.setIdle()
+			return reached
+		case errQueueKept:
+			if reached = mcp.LimitKept; !q.mayFit(msg) {
+				return reached
+			}
+		default:
+			reached = mcp.LimitStreamBacklog
+		}
+		q.dropOldest()
 	}
-	s.undelivered.push(msg)
-	return room
+	return ""
 }
 
 // attachGetStream attaches a connection to a new stream for the messages that belong to
@@ -146,8 +162,12 @@ func (s *session) addGetStreamLocked(st *stream) {
 		st.end(dialect.Reply{})
 		return
 	}
-	for len(s.undelivered.msgs) > 0 && st.tryQueue(s.undelivered.msgs[0]) {
-		s.undelivered.pop(1, 0)
+	waiting := s.undelivered.take()
+	for len(waiting) > 0 && st.tryQueue(waiting[0]) == nil {
+		waiting = waiting[1:]
+	}
+	for _, msg := range waiting {
+		s.keepUndelivered(msg)
 	}
 	if len(s.getStreams) >= maxGetStreams {
 		s.getStreams[0].end(dialect.Reply{})

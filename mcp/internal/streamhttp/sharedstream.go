@@ -240,7 +240,7 @@ func (h *Handler) continueGetStream(ctx context.Context, w http.ResponseWriter, 
 	if err := s.shared.takeOver(ctx, "", f.events == nil); err != nil { // before the events are read, so that none is written after that
 		return refuseTakeOver(err)
 	}
-	st := newStream()
+	st := newStream(s)
 	st.standalone = true
 	h.resumable(s, st)
 	missed, err := f.continuedBy(ctx, s, name, n, st.log)

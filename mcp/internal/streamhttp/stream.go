@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
@@ -24,6 +25,7 @@ const maxStreamQueue = 256
 // is full, Send waits for the attached connection and fails when there is none;
 // tryQueue fails at once. The reply does not count and is never dropped.
 type stream struct {
+	session      *session  // to whose owner the messages count
 	log          *eventLog // nil when the stream cannot be resumed
 	canReconnect bool      // the client reconnects when its connection is closed
 	standalone   bool      // for messages of no request
@@ -53,19 +55,19 @@ var (
 	_ exchange.StreamCloser = (*stream)(nil)
 )
 
-// newStream returns a stream to which a connection is about to attach.
-func newStream() *stream { return &stream{wake: make(chan struct{}, 1)} }
+// newStream returns a stream of a session, to which a connection is about to attach.
+func newStream(s *session) *stream { return &stream{session: s, wake: make(chan struct{}, 1)} }
 
-var (
-	errStreamFull  = errors.New("the client does not read: its queue of messages is full")
-	errStreamEnded = errors.New("the stream has ended")
-)
+var errStreamEnded = errors.New("the stream has ended")
 
 // Send queues a message that belongs to the request.
 func (s *stream) Send(ctx context.Context, msg []byte) error {
 	for {
 		room, err := s.queueOrRoom(msg)
 		if room == nil {
+			if err == errQueueKept {
+				s.session.reached(mcp.LimitKept)
+			}
 			return err
 		}
 		select {
@@ -76,19 +78,14 @@ func (s *stream) Send(ctx context.Context, msg []byte) error {
 	}
 }
 
-// queueOrRoom queues a message. If the queue is full and has a writer, it returns a
-// channel that is closed when there may be room.
+// queueOrRoom queues a message. If there is no room and a writer is about to make some, it
+// returns a channel that is closed when there may be room.
 func (s *stream) queueOrRoom(msg []byte) (room <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.ended:
-		return nil, errStreamEnded
-	case s.queue.fits(msg, maxStreamQueue):
-		s.push(msg)
-		return nil, nil
-	case s.detached:
-		return nil, errStreamFull
+	err = s.push(msg)
+	if err == nil || err == errStreamEnded || s.detached || len(s.queue.msgs) == 0 && !s.queue.isWriting() {
+		return nil, err
 	}
 	if s.room == nil {
 		s.room = make(chan struct{})
@@ -96,15 +93,26 @@ func (s *stream) queueOrRoom(msg []byte) (room <-chan struct{}, err error) {
 	return s.room, nil
 }
 
-// tryQueue queues a message if there is room, and reports whether there was.
-func (s *stream) tryQueue(msg []byte) bool {
+// tryQueue queues a message if there is room. Otherwise it fails as queue.push does, or with
+// errStreamEnded.
+func (s *stream) tryQueue(msg []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || !s.queue.fits(msg, maxStreamQueue) {
-		return false
+	return s.push(msg)
+}
+
+// evictQueue implements queueHolder. It ends the session, so that the client learns that
+// messages are missing.
+func (s *stream) evictQueue() {
+	s.mu.Lock()
+	full := s.queue.large != nil
+	s.queue.take()
+	s.makeRoom()
+	s.mu.Unlock()
+	if full {
+		s.session.reached(mcp.LimitKept)
+		s.session.table.end(s.session, errEvicted)
 	}
-	s.push(msg)
-	return true
 }
 
 // CloseStream implements exchange.StreamCloser: it closes the connection after what is queued.
@@ -161,13 +169,14 @@ func (s *stream) takeUnsent() (msgs [][]byte, resumable bool, replied *continuat
 	if s.reply.Body != nil {
 		replied = s.continued
 	}
+	waiting := s.queue.take()
 	if s.resumable {
-		msgs = s.queue.msgs
+		msgs = waiting
 		if s.reply.Body != nil {
 			msgs = append(msgs, s.reply.Whole())
 		}
 	}
-	s.queue, s.reply = queue{}, dialect.Reply{}
+	s.reply = dialect.Reply{}
 	return msgs, s.resumable, replied
 }
 
@@ -175,9 +184,7 @@ func (s *stream) takeUnsent() (msgs [][]byte, resumable bool, replied *continuat
 func (s *stream) takeQueued() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rest := s.queue.msgs
-	s.queue = queue{}
-	return rest
+	return s.queue.take()
 }
 
 // state reports whether the stream has a writer, and whether it has ended.
@@ -201,9 +208,15 @@ func (s *stream) reopen() {
 
 // The methods below need the lock.
 
-func (s *stream) push(msg []byte) {
-	s.queue.push(msg)
-	s.signal()
+func (s *stream) push(msg []byte) error {
+	if s.ended {
+		return errStreamEnded
+	}
+	err := s.queue.push(msg, maxStreamQueue, s.session, s)
+	if err == nil {
+		s.signal()
+	}
+	return err
 }
 
 func (s *stream) signal() {

@@ -32,7 +32,7 @@ func copying(ctx context.Context, st *stream) (w *httptest.ResponseRecorder, don
 func TestFullStreamMakesItsSenderWaitForTheConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		st := newStream()
+		st := newStream(nil)
 		sent := make(chan error, maxStreamQueue+2)
 		go func() {
 			for n := range maxStreamQueue + 2 {
@@ -60,7 +60,7 @@ func TestFullStreamMakesItsSenderWaitForTheConnection(t *testing.T) {
 func TestReplyThatArrivesBeforeTheFirstEventIsTheWholeResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		st := newStream()
+		st := newStream(nil)
 		st.log = newEventLog(newEventMemory(1), false, limit.Owner{}, slog.New(slog.DiscardHandler))
 		st.log.lock()
 		w, done := copying(t.Context(), st)
@@ -77,7 +77,7 @@ func TestReplyThatArrivesBeforeTheFirstEventIsTheWholeResponse(t *testing.T) {
 func TestFullStreamWithoutConnectionRefusesAndKeepsTheReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		st := newStream()
+		st := newStream(nil)
 		ctx, hangUp := context.WithCancel(t.Context())
 		hangUp()
 		_, done := copying(ctx, st)
@@ -106,8 +106,8 @@ func TestFullStreamWithoutConnectionRefusesAndKeepsTheReply(t *testing.T) {
 func TestDetachWakesAWaitingSender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		st := newStream()
-		for st.tryQueue([]byte(noteA)) {
+		st := newStream(nil)
+		for st.tryQueue([]byte(noteA)) == nil {
 		}
 		results := make(chan error, 2)
 		go func() { results <- st.Send(t.Context(), []byte(noteA)) }()
@@ -128,18 +128,18 @@ func TestDetachWakesAWaitingSender(t *testing.T) {
 
 func TestQueueIsBoundedInBytesAndTakesOneMessageOfAnySize(t *testing.T) {
 	t.Parallel()
-	st := newStream()
-	if !st.tryQueue(make([]byte, 2*maxQueueBytes)) {
+	st := newStream(nil)
+	if st.tryQueue(make([]byte, 2*maxQueueBytes)) != nil {
 		t.Error("a large message alone was refused")
 	}
-	if st.tryQueue([]byte("x")) {
+	if st.tryQueue([]byte("x")) == nil {
 		t.Error("a second one was taken")
 	}
 	if msgs, _ := st.attach(lazyctx.New(t.Context(), nil)).pop(false); len(msgs) != 1 {
 		t.Errorf("got %d messages, want 1", len(msgs))
 	}
 	n := 0
-	for st.tryQueue(make([]byte, 1<<20)) {
+	for st.tryQueue(make([]byte, 1<<20)) == nil {
 		n++
 	}
 	if n != 4 {
@@ -149,7 +149,7 @@ func TestQueueIsBoundedInBytesAndTakesOneMessageOfAnySize(t *testing.T) {
 
 func TestLongQueueIsCopiedToItsEnd(t *testing.T) {
 	t.Parallel()
-	st := newStream()
+	st := newStream(nil)
 	for range 5 {
 		st.tryQueue(make([]byte, writePiece))
 	}
@@ -163,9 +163,9 @@ func TestLongQueueIsCopiedToItsEnd(t *testing.T) {
 
 func TestHandlerMayCloseItsStreamBeforeTheConnectionIsAttached(t *testing.T) {
 	t.Parallel()
-	st := newStream()
+	st := newStream(nil)
 	st.canReconnect = true
-	if !st.tryQueue([]byte("1")) || !st.CloseStream(time.Second) || !st.tryQueue([]byte("2")) {
+	if st.tryQueue([]byte("1")) != nil || !st.CloseStream(time.Second) || st.tryQueue([]byte("2")) != nil {
 		t.Fatal("the stream takes no messages before its connection has attached")
 	}
 	first := st.attach(lazyctx.New(t.Context(), nil))
@@ -208,7 +208,7 @@ func TestOnlyAStreamWithoutAnEventIDIsAnOrphan(t *testing.T) {
 		"taken over":                  {takenOver: true, end: true},
 		"taken over, and it hangs up": {takenOver: true, attach: true, detach: true, end: true},
 	} {
-		st := newStream()
+		st := newStream(nil)
 		st.continued = &continuation{stream: st, isOpen: test.takenOver}
 		if test.attach {
 			sw := st.attach(lazyctx.New(t.Context(), nil))
@@ -223,7 +223,7 @@ func TestOnlyAStreamWithoutAnEventIDIsAnOrphan(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
 	}
-	if newStream().isOrphan() {
+	if newStream(nil).isOrphan() {
 		t.Error("the stream of an ordinary call counts as an orphan")
 	}
 }

@@ -230,6 +230,7 @@ func (sw *streamWriter) detach() {
 	s.mu.Lock()
 	if s.writer == sw {
 		s.writer, s.detached = nil, true
+		s.queue.settle()
 		s.makeRoom()
 	}
 	s.signal()
