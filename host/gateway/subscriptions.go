@@ -40,7 +40,8 @@ func (s *subscriptions) relay(next mcpserver.Handler) mcpserver.Handler {
 		case mcp.MethodListen:
 			var p mcp.ListenParams
 			if r.Decode(&p) == nil {
-				defer s.watchAll(ctx, r, p.Notifications.ResourceSubscriptions)()
+				uris := p.Notifications.ResourceSubscriptions
+				defer s.watchAll(ctx, r, uris[:min(len(uris), relay.MaxWatches)])()
 			}
 		case mcp.MethodResourcesSubscribe:
 			var p mcp.SubscribeParams
@@ -58,7 +59,8 @@ func (s *subscriptions) relay(next mcpserver.Handler) mcpserver.Handler {
 }
 
 // watchAll watches resources for subscriptions/listen until stop is called. Resources
-// whose upstream refuses are left out.
+// whose upstream refuses are left out. The server refuses a listen with more resources than
+// relay.MaxWatches.
 func (s *subscriptions) watchAll(ctx context.Context, r *mcpserver.Request, uris []string) (stop func()) {
 	var watches []*relay.Watch
 	var stops []func()
