@@ -1,11 +1,14 @@
 package mcpserver_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -63,6 +66,40 @@ func TestLargeInitializeOfAClientThatLeavesKeepsLittle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A failure here means that what clients have sent stays in memory after they are gone.
+func TestLargeInitializeOverConnectionsThatAreClosedKeepsLittle(t *testing.T) {
+	requests := 24
+	if *wide {
+		requests = 300
+	}
+	const each, most = 3_900_000, 12 << 20
+	srv := newServer(nil)
+	defer srv.Shutdown(t.Context())
+	bodies := []string{
+		strings.Replace(opening(60<<10), `"params":{`, `"params":{"_meta":{"com.example/x":"`+strings.Repeat("x", each)+`"},`, 1),
+		opening(each), // which is refused
+	}
+	checkHeap(t, fmt.Sprint(requests, " requests"), most, func() {
+		listening := httptest.NewServer(srv.HTTPHandler())
+		defer listening.Close() // waits for the requests
+		for i := range requests {
+			body := bodies[i%2]
+			conn, err := net.Dial("tcp", listening.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s",
+				listening.Listener.Addr(), len(body), body)
+			if i%4 < 2 { // the others are gone before the response
+				if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = conn.Close()
+		}
+	})
 }
 
 // keptServer returns a server that keeps at most that many bytes for anonymous clients, and counts

@@ -63,7 +63,7 @@ func steps(suite string, d durations) []step {
 	case "fuzz":
 		return fuzzSteps(d)
 	case "hostile":
-		return []step{proofStep("hostile", "-full"), hostStep(), questionsStep(), isolationStep()}
+		return []step{proofStep("hostile", "-full"), hostStep(), questionsStep(), isolationStep(), keptBytesStep()}
 	case "replicas":
 		return []step{replicasStep(d), hostReplicasStep()}
 	case "soak":
@@ -368,6 +368,15 @@ func questionsStep() step {
 	return step{
 		name: "100,000 unanswered questions", outcome: testJSON,
 		command: words("go test -json -run ^TestUnansweredQuestionsOfOneOwnerDelayNoOtherOwner$ -count 1 -parallel 1 ./mcp/mcpserver -unanswered 100000"),
+	}
+}
+
+// keptBytesStep opens every table in which clients make a server keep bytes as wide as it goes.
+// make test opens them less wide.
+func keptBytesStep() step {
+	return step{
+		name: "bytes that clients make a server keep", outcome: testJSON,
+		command: words("go test -json -run ^(TestNoTable|TestLargeInitialize) -count 1 ./mcp/mcpserver -wide"),
 	}
 }
 
