@@ -486,6 +486,27 @@ func TestValuesOfVariablesAreNotStored(t *testing.T) {
 	}
 }
 
+// Proxies, certificates and package indexes are those of the user's machine, not of the server.
+func TestChangesOfInheritedVariablesDoNotAsk(t *testing.T) {
+	m := newMachine(t)
+	u := m.server("proj", "x", "npx", "-y", "package@1.0.0")
+	m.approve(u)
+	for _, name := range []string{"HTTPS_PROXY", "NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR", "npm_config_registry"} {
+		t.Setenv(name, m.write("proj/"+name+".js", "changed"))
+		m.mustNotAsk(u)
+	}
+	u.Source = &host.Source{
+		Command: host.Text{Written: "npx"}, Args: []host.Text{{Written: "-y"}, {Written: "package@1.0.0"}},
+		Env: map[string]host.Text{"PATH": {Written: m.path("usr/bin")}, "HTTPS_PROXY": {
+			Written: "${env:HTTPS_PROXY}", References: []host.Reference{{Kind: host.VariableReference, Name: "HTTPS_PROXY"}},
+		}},
+	}
+	m.mustAsk(u, "HTTPS_PROXY") // which may have a password
+	m.approve(u)
+	u.Target.(*mcpclient.CommandTarget).Env["HTTPS_PROXY"] = "http://user:other@proxy.example"
+	m.mustNotAsk(u)
+}
+
 func TestInvalidRecordsApproveNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

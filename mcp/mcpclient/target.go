@@ -49,7 +49,11 @@ type CommandTarget struct {
 	Env map[string]string
 	// InheritEnv passes the whole environment of this process to the child.
 	// Otherwise the child gets only variables that most programs need and that have
-	// no secrets, such as PATH and HOME.
+	// no secrets: PATH, HOME, the user's name, language, time zone and directories; proxies
+	// (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY in both cases) and certificates
+	// (SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE). npx, uvx and pipx
+	// also get the variables of their package indexes, docker and podman DOCKER_HOST. A URL
+	// with a user or password is passed only by Env.
 	InheritEnv bool
 	// Dir is the working directory. Empty means that of this process.
 	Dir string

@@ -100,7 +100,7 @@ func launch(ctx context.Context, argv []string) error {
 			screen[name] = value
 		}
 	}
-	env, err := environ(screen, false)
+	env, err := environ("", screen, false)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,9 @@ type Command struct {
 
 	// InheritEnv passes the whole environment of this process to the child. Otherwise the
 	// child gets only the variables that most programs need (PATH, HOME, locale, temporary
-	// and XDG directories), and no secrets.
+	// and XDG directories, proxies and certificates), and no secrets: a URL of a proxy with a
+	// user is not among them. npx, uvx and pipx also get those of their package index, and
+	// docker and podman DOCKER_HOST.
 	InheritEnv bool
 
 	// Dir is the working directory; empty means that of this process.
@@ -51,7 +53,7 @@ func (c Command) prepare() (*exec.Cmd, error) {
 	if err := c.checkDir(); err != nil {
 		return nil, err
 	}
-	env, err := environ(c.Env, c.InheritEnv)
+	env, err := environ(c.Path, c.Env, c.InheritEnv)
 	if err != nil {
 		return nil, err
 	}

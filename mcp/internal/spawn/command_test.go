@@ -2,10 +2,13 @@ package spawn_test
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +46,83 @@ func TestChildHasNoSecretsOfOurs(t *testing.T) {
 		if !strings.Contains("\n"+got, "\n"+want+"\n") {
 			t.Errorf("got the environment\n%s\nwant %s in it", got, want)
 		}
+	}
+}
+
+func TestChildGetsProxiesAndCertificatesWithoutPasswords(t *testing.T) {
+	certificates := map[string]string{"SSL_CERT_FILE": "/ca@corp.pem", "SSL_CERT_DIR": "/ca", "NODE_EXTRA_CA_CERTS": "/ca.pem", "REQUESTS_CA_BUNDLE": "/ca.pem"}
+	want := maps.Clone(certificates)
+	for i, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		want[name] = fmt.Sprintf("http://proxy.example:%d", i)
+	}
+	want["NO_PROXY"] = "localhost,.corp"
+	if runtime.GOOS != "windows" { // where names have no case
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"} {
+			want[strings.ToLower(name)] = want[name] + "0"
+		}
+	}
+	for name, value := range want {
+		t.Setenv(name, value)
+	}
+	has := func(got, name, value string) bool {
+		return strings.Contains("\n"+got, "\n"+name+"="+value+"\n")
+	}
+	got := output(t, start(t, command("environ"), nil))
+	for name, value := range want {
+		if !has(got, name, value) {
+			t.Errorf("got the environment\n%s\nwant %s=%s in it", got, name, value)
+		}
+	}
+	for name := range want {
+		if _, ok := certificates[name]; ok || strings.EqualFold(name, "NO_PROXY") {
+			continue
+		}
+		for _, secret := range []string{"http://user:canary@proxy.example", "canary@proxy.example:80", "user:canary@proxy.example"} {
+			t.Setenv(name, secret)
+			if got := output(t, start(t, command("environ"), nil)); strings.Contains(got, "canary") {
+				t.Errorf("%s=%s: got it in\n%s", name, secret, got)
+			}
+			c := with(command("environ"), name, secret)
+			if got := output(t, start(t, c, nil)); !has(got, name, secret) {
+				t.Errorf("%s=%s given: got\n%s\nwant it", name, secret, got)
+			}
+		}
+	}
+}
+
+func TestSettingsOfALauncherGoToItAlone(t *testing.T) {
+	t.Parallel()
+	for name, programs := range map[string][]string{
+		"npm_config_registry": {"npx"}, "NPM_CONFIG_REGISTRY": {"npx"},
+		"UV_DEFAULT_INDEX": {"uvx"}, "UV_INDEX": {"uvx"}, "UV_INDEX_URL": {"uvx"}, "UV_EXTRA_INDEX_URL": {"uvx"},
+		"PIP_INDEX_URL": {"pipx"}, "PIP_EXTRA_INDEX_URL": {"pipx"},
+		"DOCKER_HOST":                  {"docker", "podman"},
+		"npm_config__authToken":        nil,
+		"npm_config_node_options":      nil,
+		"UV_INDEX_CORP_PASSWORD":       nil,
+		"SSH_AUTH_SOCK":                nil,
+		"AWS_PROFILE":                  nil,
+		"PYTHONPATH":                   nil,
+		"NODE_OPTIONS":                 nil,
+		"NODE_TLS_REJECT_UNAUTHORIZED": nil,
+	} {
+		for _, program := range []string{"npx", "uvx", "pipx", "docker", "podman", "node", "python3", "sh"} {
+			want := slices.Contains(programs, program)
+			for goos, path := range map[string]string{"linux": "/usr/bin/" + program, "windows": program + ".CMD"} {
+				if got := spawn.IsInherited(goos, path, name, "https://index.example/simple"); got != want {
+					t.Errorf("%s of %s on %s: got %v, want %v", name, program, goos, got, want)
+				}
+				if spawn.IsInherited(goos, path, name, "https://token@index.example/simple") || spawn.IsInherited(goos, path, name, "https://a.example b=https://u:p@b.example") {
+					t.Errorf("%s of %s on %s: got one with credentials", name, program, goos)
+				}
+			}
+		}
+	}
+	if !spawn.IsInherited("linux", "docker", "DOCKER_HOST", "ssh://user@build.example") || spawn.IsInherited("linux", "docker", "DOCKER_HOST", "ssh://user:secret@build.example") {
+		t.Error("want DOCKER_HOST with a user of ssh, and not with a password")
+	}
+	if !spawn.IsInherited("windows", `server.exe`, "https_proxy", "http://proxy") || spawn.IsInherited("linux", "server", "Https_Proxy", "http://proxy") {
+		t.Error("want names without case on Windows alone")
 	}
 }
 

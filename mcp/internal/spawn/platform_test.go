@@ -41,12 +41,12 @@ func TestVariablesThatAreHandedDown(t *testing.T) {
 	}
 	for _, test := range tests {
 		for _, name := range strings.Fields(test.down) {
-			if !isInherited(test.goos, name) {
+			if !isInherited(test.goos, "server", name, "") {
 				t.Errorf("%s %s: got kept, want handed down", test.goos, name)
 			}
 		}
 		for _, name := range strings.Fields(test.kept) {
-			if isInherited(test.goos, name) {
+			if isInherited(test.goos, "server", name, "") {
 				t.Errorf("%s %s: got handed down, want kept", test.goos, name)
 			}
 		}
