@@ -191,6 +191,9 @@ type Status struct {
 	WaitingCount int                 `json:"waitingCount,omitzero"`
 	// Denied are the tools that the rules hide from clients.
 	Denied []string `json:"denied,omitempty"`
+	// Withheld are the names of variables of the host that its program did not get, if the last
+	// attempt to start it has failed: those first that the error mentions. It is not for callers.
+	Withheld []string `json:"withheld,omitempty"`
 	// Stderr has the last lines that its processes wrote to standard error. It is not
 	// trusted.
 	Stderr []string `json:"stderr,omitempty"`

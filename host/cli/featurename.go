@@ -119,7 +119,7 @@ func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error
 	case host.NeedsSignIn:
 		return codedErrorf(exitSignIn, "server %q requires authorization; %s signs in", s.Key, m.signInCommand(s.Key, p.config))
 	case host.Failed, host.Suspended:
-		return codedErrorf(exitUnreachable, "server %q: %s: %s", s.Key, s.State, s.Reason)
+		return codedErrorf(exitUnreachable, "server %q: %s: %s%s", s.Key, s.State, s.Reason, withheldNote(s))
 	case host.Starting:
 		return codedErrorf(exitUnreachable, "server %q is still starting", s.Key)
 	}

@@ -96,6 +96,22 @@ func serverNote(s host.Status) string {
 	return ""
 }
 
+// shownWithheld limits the variables that a line names.
+const shownWithheld = 3
+
+// withheldNote names variables that a program did not get which could not be started.
+func withheldNote(s host.Status) string {
+	n := len(s.Withheld)
+	if n == 0 {
+		return ""
+	}
+	note := "; variables that it did not get: " + strings.Join(s.Withheld[:min(n, shownWithheld)], ", ")
+	if n > shownWithheld {
+		note += fmt.Sprintf(" and %d more", n-shownWithheld)
+	}
+	return note
+}
+
 // sessionNote says how often the host opened a new session of a server.
 func sessionNote(s host.Status) string {
 	return fmt.Sprintf("session lost and opened again: %d times, last at %s", s.SessionsLost, s.SessionLost.Local().Format(time.DateTime))
@@ -162,6 +178,9 @@ func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 	add("denied by the rules", s.Denied...)
 	add("left out", s.Omitted...)
 	add("standard error", s.Stderr...)
+	if len(s.Withheld) > 0 {
+		add("variables that it did not get; name those that it needs in \"env\"", strings.Join(s.Withheld, ", "))
+	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(m.Stdout, line); err != nil {
 			return err

@@ -100,7 +100,7 @@ func (s *summary) upstreams(all []host.Status) {
 func (s *summary) describe(u host.Status) string {
 	switch u.State {
 	case host.Failing, host.Failed, host.Suspended:
-		return u.Reason
+		return u.Reason + withheldNote(u)
 	case host.NeedsApproval:
 		return fmt.Sprintf("%s   %s", s.to.approveCommand(u.Key, s.config), strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))
 	case host.NeedsSignIn:

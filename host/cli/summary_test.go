@@ -69,3 +69,18 @@ func TestSummaryOfAProtectedHostNamesTheTokenThatClientsNeed(t *testing.T) {
 		}
 	}
 }
+
+// The line on the terminal names the first variables, and fondaco servers NAME all of them.
+func TestVariablesThatAProgramDidNotGetArePrinted(t *testing.T) {
+	t.Parallel()
+	var words strings.Builder
+	m := &Main{Stdout: &words, Stderr: &words, Args: []string{"fondaco"}}
+	failed := host.Status{Key: "late", State: host.Failed, Reason: "exited", Withheld: []string{"TOKEN", "A", "B", "C", "D"}}
+	line := (&summary{to: m}).line(failed)
+	if want := "exited; variables that it did not get: TOKEN, A, B and 2 more"; !strings.HasSuffix(line, want) {
+		t.Errorf("got %q, want it to end in %q", line, want)
+	}
+	if err := new(serversCommand).one(new(serverConn), m, failed); err != nil || !strings.Contains(words.String(), "  TOKEN, A, B, C, D\n") {
+		t.Errorf("got %q, %v, want all names", words.String(), err)
+	}
+}

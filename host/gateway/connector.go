@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +35,7 @@ type connector struct {
 
 	mu            sync.Mutex           // guards the fields below
 	lastRevision  mcp.Revision         // of the last connection
+	withheld      []string             // by a program that could not be connected to, see host.Status
 	connectFailed bool                 // at least once, unless over HTTP
 	admitted      *host.Upstream       // for which auth was made, or nil
 	auth          mcpclient.Authorizer // or nil
@@ -71,6 +74,7 @@ func (c *connector) connect(ctx context.Context, o *mcpclient.Options) (*mcpclie
 	if err == nil {
 		o.HTTP.Header, o.HTTP.Auth = admitted.Header, c.authorizer(admitted)
 		client, err = mcpclient.Connect(ctx, c.captureStderr(admitted.Target), o)
+		c.setWithheld(withheldBy(admitted.Target, err))
 		err = hidePrivatePath(err, admitted)
 	}
 	switch {
@@ -93,6 +97,43 @@ func (c *connector) connect(ctx context.Context, o *mcpclient.Options) (*mcpclie
 	}
 	c.record(d, err)
 	return client, err
+}
+
+// maxWithheld limits the variables in a status that a program did not get.
+const maxWithheld = 100
+
+// withheldBy returns the names of the variables that a program did not get with which connecting
+// has failed, those first that the error mentions: it has the last lines of standard error. The
+// secrets of the host itself are for no program.
+func withheldBy(t mcpclient.Target, err error) []string {
+	program, ok := t.(*mcpclient.CommandTarget)
+	if !ok || err == nil {
+		return nil
+	}
+	names := slices.DeleteFunc(program.WithheldVariables(), func(name string) bool { return strings.HasPrefix(name, "FONDACO_") })
+	text := err.Error()
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch inA, inB := strings.Contains(text, a), strings.Contains(text, b); {
+		case inA == inB:
+			return 0
+		case inA:
+			return -1
+		}
+		return 1
+	})
+	return names[:min(len(names), maxWithheld)]
+}
+
+func (c *connector) setWithheld(names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.withheld = names
+}
+
+func (c *connector) withheldVariables() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.withheld)
 }
 
 // authorizer returns the authorizer of the upstream as it was admitted. All connections

@@ -166,7 +166,7 @@ func (u *upstream) reportState() {
 }
 
 func (u *upstream) status() host.Status {
-	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.connector.stderr.all(), Revision: u.connector.revision()}
+	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.connector.stderr.all(), Withheld: u.connector.withheldVariables(), Revision: u.connector.revision()}
 	u.pool.SharedConn().FillStatus(&s)
 	u.relay.FillStatus(&s)
 	for _, conns := range u.pool.All() {

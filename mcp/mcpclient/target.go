@@ -77,6 +77,13 @@ func Command(path string, args ...string) *CommandTarget {
 	return &CommandTarget{Path: path, Args: args}
 }
 
+// WithheldVariables returns the sorted names of the variables of this process that the child does
+// not get, see InheritEnv, without those of the shell such as PWD. It is for the user of a program
+// that does not start.
+func (t *CommandTarget) WithheldVariables() []string {
+	return spawn.Command{Path: t.Path, Env: t.Env, InheritEnv: t.InheritEnv}.Withheld()
+}
+
 func (t *CommandTarget) String() string { return fmt.Sprintf("command %q", t.Path) }
 
 func (t *CommandTarget) canReconnect() bool { return true }

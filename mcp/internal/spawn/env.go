@@ -71,6 +71,26 @@ func environ(program string, given map[string]string, whole bool) ([]string, err
 	return env, nil
 }
 
+// Withheld returns the sorted names of the variables of this process that the child does not get,
+// without those of the shell itself.
+func (c Command) Withheld() (names []string) {
+	if c.InheritEnv {
+		return nil
+	}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		_, given := c.Env[name]
+		if !given && name != "" && !slices.Contains(ofShell, name) && !isInherited(runtime.GOOS, c.Path, name, value) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// ofShell lists variables that a shell sets for itself.
+var ofShell = []string{"_", "OLDPWD", "PWD", "SHLVL"}
+
 // isInherited reports whether a program gets a variable of this process.
 func isInherited(goos, program, name, value string) bool {
 	base, same := inherited["unix"], func(a, b string) bool { return a == b }
