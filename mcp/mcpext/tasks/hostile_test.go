@@ -189,7 +189,7 @@ func TestResultForWhichTheStoreHasNoRoomFailsTheTask(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := addTools(t, mcpserver.New("works", "1", &mcpserver.Options{
-				Logger: quiet, Store: &mcpserver.MemoryStore{MaxBytes: 8_000},
+				Logger: quiet, Store: &mcpserver.MemoryStore{MaxBytes: 8_000}, Load: &mcpserver.LoadOptions{MaxKept: 1 << 20},
 			}), nil)
 			c := as(t, srv, v, user("ada"))
 			large := work{Label: strings.Repeat("x", 4_000)}
