@@ -49,14 +49,16 @@ func (p *loggingProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer there.Close()
-	w.WriteHeader(http.StatusOK)
-	here, _, err := http.NewResponseController(w).Hijack()
+	here, received, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}
 	defer here.Close()
+	if _, err := io.WriteString(here, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
 	done := make(chan struct{})
-	go func() { defer close(done); _, _ = io.Copy(there, here); _ = there.(*net.TCPConn).CloseWrite() }()
+	go func() { defer close(done); _, _ = io.Copy(there, received); _ = there.(*net.TCPConn).CloseWrite() }()
 	_, _ = io.Copy(here, there)
 	_ = here.Close()
 	<-done
