@@ -194,7 +194,7 @@ func TestResponseOfAnotherIssuerIsNotUsed(t *testing.T) {
 	}{
 		{"=", true, "", ""},
 		{"-", true, "", "names no issuer"},
-		{"/", true, "", ""},
+		{"/", true, "", "another issuer"},
 		{"//", true, "", "another issuer"},
 		{"=", nil, "", ""},
 		{"-", nil, "", ""},

@@ -42,7 +42,13 @@ func expire(h *hostile) { h.kill(false) }
 // spell makes the metadata of the issuer name it in its other spelling.
 func spell(h *hostile) {
 	h.kill(false)
+	slash(h)
+}
+
+// slash makes the issuer name itself with the slash, in its metadata and its responses.
+func slash(h *hostile) {
 	h.serverMetadata()["issuer"] = h.issuer.URL + "/"
+	h.respond = func(response url.Values) { response["iss"][0] += "/" }
 }
 
 const openIDPlace = "/.well-known/openid-configuration"
@@ -62,7 +68,7 @@ func page(status int) http.HandlerFunc {
 var deviations = []deviation{
 	{
 		name: "issuer-slash-metadata",
-		is:   func(h *hostile) { h.serverMetadata()["issuer"] = h.issuer.URL + "/" },
+		is:   slash,
 		then: expire,
 		sent: []string{"AS POST /register", "AS POST /token", "AS POST /token"},
 		once: []string{"AS POST /register", "AS GET /authorize"},
@@ -86,7 +92,7 @@ var deviations = []deviation{
 		is:   func(*hostile) {},
 		then: func(h *hostile) {
 			h.kill(true)
-			h.serverMetadata()["issuer"] = h.issuer.URL + "/"
+			slash(h)
 			h.options.RedirectURL = h.asked[0].Get("redirect_uri") // the port and path of the registration
 		},
 		sent: []string{"AS GET /authorize", "AS POST /token", "AS GET /authorize", "AS POST /token"},
@@ -95,7 +101,8 @@ var deviations = []deviation{
 	{
 		name: "issuer-slash-response",
 		is:   func(h *hostile) { h.respond = func(response url.Values) { response["iss"][0] += "/" } },
-		sent: []string{"AS GET /authorize", "AS POST /token"},
+		want: "it names another issuer: found",
+		sent: []string{"AS GET /authorize"}, never: []string{"AS POST /token"},
 	},
 	{
 		name: "issuer-slash-configured",

@@ -45,14 +45,14 @@ func ParseAuthorizationResponse(query string) (*AuthorizationResponse, error) {
 	}, nil
 }
 
-// Check returns nil if the response comes from the issuer (see SameIdentifier) and has a code. It
-// checks the issuer first; its error repeats nothing of a response from another issuer but that
+// Check returns nil if the response comes from the issuer and has a code. It compares the issuer
+// byte for byte with the one in the metadata, as RFC 9207 asks for, and checks it first; its error repeats nothing of a response from another issuer but that
 // issuer, if it is one. An error that the issuer reports is an *Error.
 //
 // Spec: RFC 9207 2.4; 2026-07-28 basic/authorization#authorization-response-validation
 func (r *AuthorizationResponse) Check(issuer string, advertised bool) error {
 	switch {
-	case r.hasIssuer && !SameIdentifier(r.Issuer, issuer):
+	case r.hasIssuer && r.Issuer != issuer:
 		return fmt.Errorf("%w: it names another issuer: found %s, want %q", ErrOtherIssuer, ShownIssuer(r.Issuer), issuer)
 	case advertised && !r.hasIssuer:
 		return fmt.Errorf("%w: it names no issuer, want %q as its metadata promises", ErrOtherIssuer, issuer)
