@@ -3,7 +3,9 @@ package gateway_test
 import (
 	"context"
 	"encoding/json/jsontext"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,5 +126,52 @@ func TestServerThatWaitsForRootsGetsTheLastKnownOnes(t *testing.T) {
 		silent = true
 		call("await", "file:///ada")
 		call("roots", "file:///ada")
+	})
+}
+
+// A question of the session era does not name its call, and is asked in the oldest one.
+func TestQuestionOutlivesTheCallInWhichItWasAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var first, second jsontext.Value
+		server := serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+			return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+				switch {
+				case m.Method == mcp.MethodToolsList:
+					return `"result":{"tools":[` + rawTool("first", 1, "") + `,` + rawTool("second", 1, "") + `]}`
+				case m.Method == mcp.MethodToolsCall && strings.Contains(m.text, `"first"`):
+					first = m.ID
+				case m.Method == mcp.MethodToolsCall:
+					second = m.ID
+					c.ask("form")
+					time.Sleep(time.Millisecond) // the client is asked before the result of the first call is there
+					c.respond(first, `"result":{"content":[{"type":"text","text":"done"}]}`)
+				case m.Method == "":
+					text := strconv.Quote(m.text)
+					c.respond(second, `"result":{"content":[{"type":"text","text":`+text+`}]}`)
+				}
+				return ""
+			})
+		})
+		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(server)})
+		c := mcptest.Connect(t, g.Server(), answering(mcp.V20251125, func(ctx context.Context) (*mcp.ElicitResult, error) {
+			select {
+			case <-time.After(time.Minute):
+				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}))
+		var work sync.WaitGroup
+		work.Go(func() {
+			if got, err := c.Call[string](t.Context(), "a__first", nil); err != nil || got != "done" {
+				t.Errorf("got %q, %v, want the result of the first call", got, err)
+			}
+		})
+		synctest.Wait()
+		if got, err := c.Call[string](t.Context(), "a__second", nil); err != nil || !strings.Contains(got, `"decline"`) {
+			t.Errorf("the upstream got %s, %v, want the answer of the client", got, err)
+		}
+		work.Wait()
 	})
 }

@@ -17,7 +17,7 @@ type Call struct {
 
 	mu              sync.Mutex      // guards the fields below
 	questions       context.Context // of the questions, or nil if there was none
-	cancelQuestions context.CancelFunc
+	cancelQuestions context.CancelCauseFunc
 	openRoots       int           // questions for the roots without an answer
 	rootsAnswered   chan struct{} // closed when openRoots becomes zero
 	closed          bool          // no further question is accepted
@@ -63,7 +63,7 @@ func (c *Call) beginQuestion(method string) (context.Context, bool) {
 		return nil, false
 	}
 	if c.questions == nil {
-		c.questions, c.cancelQuestions = context.WithCancel(c.Context)
+		c.questions, c.cancelQuestions = context.WithCancelCause(c.Context)
 	}
 	if method == mcp.MethodRootsList {
 		if c.openRoots == 0 {
@@ -86,6 +86,19 @@ func (c *Call) endQuestion(method string) {
 	}
 }
 
+// ask sends a question that beginQuestion has noted to the caller, until the context that it has returned
+// ends.
+func (c *Call) ask(ctx, question context.Context, method string, params, answer any) error {
+	defer c.endQuestion(method)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(question, cancel)()
+	return c.Ask(ctx, method, params, answer)
+}
+
+// errHasResult is the cause of the end of the questions in a call whose result is there.
+var errHasResult = errors.New("the call has its result")
+
 // close closes a call whose result is there, and cancels the questions that are open. It waits for an
 // open question for the roots first, but not longer than the given time: many servers ask it as soon as
 // they are connected, and answer their first call meanwhile. It reports false if there was no answer.
@@ -97,7 +110,7 @@ func (c *Call) close(wait time.Duration) (answered bool) {
 	if cancel == nil {
 		return true
 	}
-	defer cancel()
+	defer cancel(errHasResult)
 	if !open {
 		return true
 	}

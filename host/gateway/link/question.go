@@ -35,21 +35,25 @@ func (e *NoAnswerError) Unwrap() error { return e.err }
 //
 // A question does not name the call it belongs to. Where that matters a connection has
 // one call at a time, see Pool.find. In a session all calls are of one client, so
-// the question is asked in the oldest call.
+// the question is asked in the oldest call, and again in the next one if the result of the oldest
+// comes before the answer: then the question may belong to another call.
 func (c *Conn) Ask(ctx context.Context, method string, params, answer any) error {
 	asked, question, err := c.calls.waitToAsk(ctx, method)
 	if err != nil {
 		return err
 	}
-	defer asked.endQuestion(method)
 	timeout := answerTimeout
 	if method == mcp.MethodRootsList && c.Session != nil {
 		timeout = rootsAnswerTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	defer context.AfterFunc(question, cancel)()
-	err = asked.Ask(ctx, method, params, answer)
+	for asked != nil {
+		if err = asked.ask(ctx, question, method, params, answer); err == nil || !errors.Is(context.Cause(question), errHasResult) {
+			break
+		}
+		asked, question, _, _ = c.calls.oldest(method)
+	}
 	if method == mcp.MethodRootsList && (err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded)) {
 		c.rootsUnanswered.Store(err != nil)
 	}
