@@ -85,26 +85,16 @@ func (u handlers) getPrompt(name string, on *link.Conn) mcpserver.PromptHandler 
 	}
 }
 
-// promptOptions make the server leave the check and the completion of a prompt's arguments to the
-// upstream.
-func (u handlers) promptOptions(name string, on *link.Conn) []mcpserver.PromptOption {
-	opts := []mcpserver.PromptOption{mcpserver.UncheckedArguments()}
-	if !u.Settings.Validate {
-		opts = append(opts, mcpserver.Proxied())
-	}
+// promptOptions make the server leave the completion of a prompt's arguments to the upstream.
+func (u handlers) promptOptions(name string, on *link.Conn) (opts []mcpserver.PromptOption) {
 	if u.source.Catalog().HasCompletions() {
 		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.PromptRef(name), on)))
 	}
 	return opts
 }
 
-// templateOptions make the server leave the check and the completion of a template's variables to the
-// upstream.
-func (u handlers) templateOptions(uriTemplate string, on *link.Conn) []mcpserver.ResourceOption {
-	opts := []mcpserver.ResourceOption{mcpserver.UncheckedVariables()}
-	if !u.Settings.Validate {
-		opts = append(opts, mcpserver.Proxied())
-	}
+// templateOptions make the server leave the completion of a template's variables to the upstream.
+func (u handlers) templateOptions(uriTemplate string, on *link.Conn) (opts []mcpserver.ResourceOption) {
 	if u.source.Catalog().HasCompletions() {
 		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate), on)))
 	}

@@ -24,8 +24,6 @@ type prompt struct {
 	common
 	def  mcp.Prompt
 	make PromptHandler
-	// unchecked says that the handler checks whether all required arguments are there.
-	unchecked bool
 }
 
 func (p *prompt) Key() string     { return p.def.Name }
@@ -204,7 +202,7 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
 func (p *prompt) checkArguments(args map[string]string) error {
 	i := slices.IndexFunc(p.def.Arguments, func(a mcp.PromptArgument) bool {
 		_, given := args[a.Name]
-		return a.Required && !given && !p.unchecked
+		return a.Required && !given && !p.proxied
 	})
 	if i < 0 {
 		return nil

@@ -28,7 +28,7 @@ type proxied struct{}
 
 func (proxied) tool(t *tool)         { t.proxied, t.unchecked = true, true }
 func (proxied) resource(r *resource) { r.proxied, r.unchecked = true, new(uncheckedVariables) }
-func (proxied) prompt(p *prompt)     { p.proxied, p.unchecked = true, true }
+func (proxied) prompt(p *prompt)     { p.proxied = true }
 
 // checkSchemas sets the schemas that clients get of a proxied tool, or returns why there are none.
 func (t *tool) checkSchemas() (err error) {

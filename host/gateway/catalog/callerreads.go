@@ -71,7 +71,7 @@ func (s callerReads) fillSet(c *callerFeatures, on *link.Conn) {
 	}
 	for _, prompt := range c.found.admitted.Prompts {
 		entry := p.promptEntry(prompt, imitates, omitted)
-		note(c.set.AddPrompt(entry.Definition, s.Handlers.Prompt(prompt.Name, on), s.Handlers.PromptOptions(prompt.Name, on)...))
+		note(c.set.AddPrompt(entry.Definition, s.Handlers.Prompt(prompt.Name, on), s.promptOptions(prompt.Name, on)...))
 	}
 	for _, r := range c.found.resources {
 		p.markResource(omitted, &r, imitates)
@@ -82,7 +82,7 @@ func (s callerReads) fillSet(c *callerFeatures, on *link.Conn) {
 		p.markTemplate(omitted, &t, imitates)
 		uriTemplate := t.URITemplate
 		t.URITemplate = p.clientTemplate(uriTemplate, s.Key, omitted)
-		note(c.set.AddTemplate(t, s.set.readResource, s.Handlers.TemplateOptions(uriTemplate, on)...))
+		note(c.set.AddTemplate(t, s.set.readResource, s.templateOptions(uriTemplate, on)...))
 	}
 	for _, text := range omitted[s.Key].all() {
 		s.Log.Warn("a feature for some callers is left out, or changed", "reason", text)

@@ -90,10 +90,10 @@ func (set *Set) mergeSearched() bool {
 			return server.SetResource(entry.Definition, set.readResource, entry.source.resourceOptions()...)
 		})
 		reconcile(m.registered.templates, wanted.templates, omitted, "template", server.RemoveTemplate, func(entry Entry[mcp.ResourceTemplate]) error {
-			return server.SetTemplate(entry.Definition, set.readResource, entry.source.Handlers.TemplateOptions(entry.UpstreamName, nil)...)
+			return server.SetTemplate(entry.Definition, set.readResource, entry.source.templateOptions(entry.UpstreamName, nil)...)
 		})
 		reconcile(m.registered.prompts, wanted.prompts, omitted, "prompt", server.RemovePrompt, func(entry Entry[mcp.Prompt]) error {
-			return server.SetPrompt(entry.Definition, entry.source.Handlers.Prompt(entry.UpstreamName, nil), entry.source.Handlers.PromptOptions(entry.UpstreamName, nil)...)
+			return server.SetPrompt(entry.Definition, entry.source.Handlers.Prompt(entry.UpstreamName, nil), entry.source.promptOptions(entry.UpstreamName, nil)...)
 		})
 	})
 	m.publish()

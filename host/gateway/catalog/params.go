@@ -67,19 +67,3 @@ func (e Entry[Def]) equal(other Entry[Def]) bool {
 	return e.source == other.source && e.Verdict == other.Verdict && reflect.DeepEqual(e.Definition, other.Definition) &&
 		(e.Verdict != host.Confirm || reflect.DeepEqual(e.Listed, other.Listed))
 }
-
-// toolOptions make the server pass on a tool as it came, unless the user wants it validated.
-func (p *SourceParams) toolOptions() []mcpserver.ToolOption {
-	if p.Settings.Validate {
-		return nil
-	}
-	return []mcpserver.ToolOption{mcpserver.Proxied()}
-}
-
-// resourceOptions are toolOptions for a resource.
-func (p *SourceParams) resourceOptions() []mcpserver.ResourceOption {
-	if p.Settings.Validate {
-		return nil
-	}
-	return []mcpserver.ResourceOption{mcpserver.Proxied()}
-}
