@@ -33,7 +33,7 @@ func (h *hostProcess) serveControl(port int, endpoint string) {
 			Status:      func() control.Status { return h.controlStatus(endpoint) },
 			Retry:       h.gateway.Retry,
 			Reload:      h.reload,
-			Revoked:     h.revoked.apply,
+			Revoked:     h.revoked.endedFor,
 			MCP:         asLocalUser(h.gateway.Server().HTTPHandler()),
 			ServeStream: streams.serve,
 		}),

@@ -28,7 +28,8 @@ type revocations struct {
 	log     *slog.Logger
 	loaded  string // version of the list when it was first read
 
-	applying sync.Mutex // one apply at a time
+	applying sync.Mutex               // one apply at a time
+	ended    map[string]control.Ended // guarded by applying: by name, until endedFor returns it
 
 	mu      sync.Mutex
 	running map[*revocableRequest]bool // guarded by mu
@@ -60,7 +61,7 @@ func (h *hostProcess) newRevocations(ctx context.Context, required bool) (*revoc
 	}
 	r := &revocations{
 		list: revocation.Open(store), store: store, gateway: h.gateway, log: h.main.logger(),
-		running: make(map[*revocableRequest]bool), holders: make(map[string]mcp.Principal),
+		ended: make(map[string]control.Ended), running: make(map[*revocableRequest]bool), holders: make(map[string]mcp.Principal),
 	}
 	r.loaded = store.Version(revocation.Section) // before the list is read, so that no change is missed
 	if _, err := r.list.Load(ctx); err != nil {
@@ -109,7 +110,7 @@ func (r *revocations) watch(ctx context.Context) {
 		if now == known && time.Since(since) > settled {
 			continue
 		}
-		_, err := r.apply(ctx)
+		err := r.apply(ctx)
 		switch {
 		case err == nil:
 			known = now
@@ -122,23 +123,37 @@ func (r *revocations) watch(ctx context.Context) {
 
 var errRevoked = errors.New("the credentials were revoked")
 
-// apply reads the list again, refuses what is new in it, and ends what runs for it.
-func (r *revocations) apply(ctx context.Context) (ended control.Ended, err error) {
+// endedFor applies the list and returns what was ended for a name, here or by watch, which may have
+// noticed the change before.
+func (r *revocations) endedFor(ctx context.Context, name string) (control.Ended, error) {
 	if r == nil {
-		return ended, nil
+		return control.Ended{}, nil
 	}
+	err := r.apply(ctx)
+	r.applying.Lock()
+	defer r.applying.Unlock()
+	ended := r.ended[name]
+	delete(r.ended, name)
+	return ended, err
+}
+
+// apply reads the list again, refuses what is new in it, and ends what runs for it.
+func (r *revocations) apply(ctx context.Context) error {
 	r.applying.Lock()
 	defer r.applying.Unlock()
 	added, err := r.list.Load(ctx)
 	if err != nil || len(added) == 0 {
-		return ended, err
+		return err
 	}
-	names := r.withHolders(added)
+	names, ended := r.withHolders(added), control.Ended{}
 	ended.Requests = r.cancelRequests(names)
 	ended.Sessions, ended.Connections = r.gateway.EndCallers(func(p mcp.Principal, client *mcp.Implementation) bool {
 		return revocation.Matches(names, p, client)
 	})
-	return ended, nil
+	for _, name := range added {
+		r.ended[name] = ended // names that are revoked at once are counted together
+	}
+	return nil
 }
 
 // withHolders adds the principals of revoked tokens to the names.

@@ -108,7 +108,7 @@ func tokenNameOf(text string) (string, error) {
 
 // apply has every running host end what was revoked, ends the grants, and prints the result.
 func (v *revokeCommand) apply(ctx context.Context, m *Main, name string) error {
-	hosts, ended, unapplied := m.applyRevocations(ctx)
+	hosts, ended, unapplied := m.applyRevocations(ctx, name)
 	grants, err := m.revokeGrants(ctx, name)
 	err = errors.Join(err, m.recordRevocation(host.Decision{Name: name, Reason: "by " + m.userName()}), unapplied)
 	if err != nil {
@@ -141,16 +141,16 @@ func (m *Main) revokeGrants(ctx context.Context, name string) (ended int, err er
 	return ended, err
 }
 
-// applyRevocations has the running hosts of the user read the list of what is revoked. Hosts
-// that are not asked, such as one that has no control socket, notice the change within a
+// applyRevocations has the running hosts of the user read the list of what is revoked, and returns what they
+// have ended because of a name. Hosts that are not asked, such as one that has no control socket, notice the change within a
 // second.
-func (m *Main) applyRevocations(ctx context.Context) (hosts int, all control.Ended, err error) {
+func (m *Main) applyRevocations(ctx context.Context, name string) (hosts int, all control.Ended, err error) {
 	found, err := m.runningHosts(ctx)
 	if err != nil {
 		return 0, all, err
 	}
 	for _, h := range found {
-		ended, err := h.client.Revoked(ctx)
+		ended, err := h.client.Revoked(ctx, name)
 		if err != nil {
 			return 0, all, fmt.Errorf("the host with process ID %d: %w", h.status.PID, err)
 		}
@@ -196,7 +196,7 @@ func (v *revokeCommand) accept(ctx context.Context, m *Main, list *revocation.Li
 	if err := list.Remove(ctx, name); err != nil {
 		return err
 	}
-	if _, _, err := m.applyRevocations(ctx); err != nil {
+	if _, _, err := m.applyRevocations(ctx, name); err != nil {
 		return err
 	}
 	m.info("%s is accepted again", name)

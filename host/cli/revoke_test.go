@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/revocation"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -36,5 +38,33 @@ func TestRevocationIsUndoneWhileTheListCannotBeRead(t *testing.T) {
 	}
 	if err := new(revokeCommand).accept(t.Context(), m, list, "bob"); exitCode(err) != exitUsage || !strings.Contains(err.Error(), `"bob" is not revoked`) {
 		t.Errorf("got %v, want that bob is not revoked", err)
+	}
+}
+
+// The host notices a change of the list by itself, and may have done so before the command that has made
+// the change asks what was ended.
+func TestWhatAHostHasEndedByItselfIsReportedToTheCommand(t *testing.T) {
+	t.Parallel()
+	store := new(mcpserver.MemoryStore)
+	g := gateway.New(nil, nil)
+	t.Cleanup(g.Close)
+	ada := &revocableRequest{principal: mcp.Principal{Issuer: "tokens", Subject: "ada"}, cancel: func(error) {}}
+	r := &revocations{
+		list: revocation.Open(store), gateway: g,
+		ended: make(map[string]control.Ended), running: map[*revocableRequest]bool{ada: true}, holders: make(map[string]mcp.Principal),
+	}
+	if err := revocation.Open(store).Add(t.Context(), "ada"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.apply(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct {
+		name     string
+		requests int
+	}{{"bob", 0}, {"ada", 1}, {"ada", 0}} {
+		if ended, err := r.endedFor(t.Context(), want.name); err != nil || ended.Requests != want.requests {
+			t.Errorf("%s: got %+v, %v, want %d requests", want.name, ended, err, want.requests)
+		}
 	}
 }

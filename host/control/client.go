@@ -56,10 +56,11 @@ func (c *Client) Reload(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/reload", nil)
 }
 
-// Revoked makes the host end what was revoked in the user's state.
-func (c *Client) Revoked(ctx context.Context) (Ended, error) {
+// Revoked makes the host end what was revoked in the user's state, and returns what it has ended because a
+// name was revoked.
+func (c *Client) Revoked(ctx context.Context, name string) (Ended, error) {
 	var ended Ended
-	err := c.do(ctx, http.MethodPost, "/revoked", &ended)
+	err := c.do(ctx, http.MethodPost, "/revoked?name="+url.QueryEscape(name), &ended)
 	return ended, err
 }
 

@@ -5,7 +5,7 @@
 //	GET  /status          what is running, a Status
 //	POST /retry?key=NAME  connect now to an upstream that failed or was not approved
 //	POST /reload          read the configuration again
-//	POST /revoked         end what was revoked in the user's state, an Ended
+//	POST /revoked?name=N  end what was revoked in the user's state; what was ended for N, an Ended
 //	POST /answer          answer a question to a person, an Answer
 //	POST /code?about=TEXT        show a person a code, without which another command does nothing
 //	POST /code/check?about=TEXT  check such a code, which the header Fondaco-Code has
@@ -53,8 +53,9 @@ type Functions struct {
 	Retry func(key string) bool
 	// Reload returns what is wrong with the configuration, in which case nothing changes.
 	Reload func() error
-	// Revoked applies the list of what is revoked, and returns why it cannot.
-	Revoked func(context.Context) (Ended, error)
+	// Revoked applies the list of what is revoked. It returns what was ended because a name was
+	// revoked, and why the list cannot be applied.
+	Revoked func(ctx context.Context, name string) (Ended, error)
 	// Questions are about the questions to a person; nil if the host has none.
 	Questions *QuestionFunctions
 	// MCP is the endpoint for the local user.
@@ -87,7 +88,7 @@ func Handler(h Functions) http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /revoked", func(w http.ResponseWriter, r *http.Request) {
-		ended, err := h.Revoked(r.Context())
+		ended, err := h.Revoked(r.Context(), r.URL.Query().Get("name"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
 			return
