@@ -11,7 +11,8 @@ import "context"
 // safe for concurrent use and do not keep msg.
 type Bus interface {
 	// Publish sends msg to the present subscribers of topic on all replicas,
-	// including this one. It does not wait for delivery.
+	// including this one. It does not wait for delivery. After an error msg may be delivered
+	// nevertheless, also after messages that are sent later.
 	Publish(ctx context.Context, topic string, msg []byte) error
 
 	// Subscribe calls deliver for every message on topic, one at a time, and in
