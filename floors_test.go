@@ -29,7 +29,7 @@ var (
 	none = []string{}
 	// sdk lists the packages that a user of the SDK can import. The compiler refuses imports
 	// of mcp/internal from outside mcp/.
-	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpmodel", "mcp/mcptest", "mcp/mcpware", "mcp/mcpext/..."}
+	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpmodel", "mcp/mcptest", "mcp/mcpware", "mcp/mcpwire", "mcp/mcpext/..."}
 )
 
 // floors is the layering of the module. ARCHITECTURE.md explains it.
@@ -77,6 +77,7 @@ var floors = []placement{
 	{floor: 2, path: "internal/testengine", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/replica", only: []string{"mcp", "mcp/internal/drain", "mcp/internal/seal", "mcp/internal/usercode"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp/internal/textcache", "mcp"}},
+	{floor: 2, path: "mcp/mcpwire", only: []string{"mcp", "mcp/internal/httpheader"}},
 	// One message and its reply, the transports that carry messages, and what a server offers.
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/changes", beside: []string{"mcp/internal/exchange"}},

@@ -94,7 +94,7 @@ func (c *Client) dialAndNegotiate(ctx context.Context, key commandKey, dial func
 // connectOver negotiates over a connection of whole messages, which it owns.
 func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, p probing) (*connection, error) {
 	k := newConnection(c)
-	k.link = exchange.Dial(conn, k)
+	k.link = exchange.Dial(c.newWire().Wired(conn), k)
 	n := &negotiation{connection: k, probing: p, probeTimeout: c.probeTimeout(connProbeTimeout)}
 	if err := n.negotiate(ctx); err != nil {
 		_ = k.link.Close()
@@ -110,7 +110,9 @@ func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, p probing) (*co
 // Spec: 2026-07-28 basic/transports#backward-compatibility
 func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, error) {
 	k := newConnection(c)
-	link := httpclient.NewLink(c.httpParams(u, k))
+	p := c.httpParams(u, k)
+	p.OnMessage = c.opts.OnMessage
+	link := httpclient.NewLink(p)
 	k.link, k.http = link, true
 	n := &negotiation{connection: k, probing: probeFirst, probeTimeout: c.probeTimeout(httpProbeTimeout)}
 	err := n.negotiate(ctx)
@@ -160,6 +162,9 @@ func (c *Client) connectEventStream(ctx context.Context, u *url.URL) (*connectio
 
 var errInterrupted = errors.New("the stream of notifications was interrupted")
 
+// newWire returns the Wire of a new connection of messages.
+func (c *Client) newWire() *exchange.Wire { return exchange.NewWire(c.opts.OnMessage, c.opts.logger()) }
+
 func servedOverEventStream(f *dialect.Facts) bool { return f.EventStream }
 
 func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
@@ -175,5 +180,6 @@ func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
 		Gap:               func() { c.notificationsMissed(errInterrupted) },
 		Losses:            &c.sessionLosses,
 		CheckSession:      func() { c.checkSession(k) },
+		Logger:            c.opts.logger(),
 	}
 }

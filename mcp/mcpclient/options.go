@@ -111,6 +111,11 @@ type Options struct {
 	// from several goroutines at once, delays the message that reached the limit, and
 	// so must return quickly.
 	OnLimit func(mcp.LimitReached)
+	// OnMessage is called for each message that the client reads or writes, as it is on
+	// the wire, for example with mcpwire.NewLog(os.Stderr, nil).Record. A message can have
+	// secrets. OnMessage is called on the goroutine of the message, on several at once, and
+	// delays it. It must not use the client. Default: none, at no cost.
+	OnMessage func(mcp.WireMessage)
 
 	// LogLevel is the minimum level of the server's log messages. Default: in the
 	// session era the server chooses; in the stateless era it is info if OnLog is

@@ -86,6 +86,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 		Logger:         s.options.logger(),
 		Events:         o.Events,
 		Reached:        s.limits.Reached,
+		OnMessage:      s.onMessage,
 		Keys:           s.keys,
 		SharedKeys:     s.sharesKeys,
 		Replicas:       s.replicas,

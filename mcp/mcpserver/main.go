@@ -38,7 +38,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() {
 		served <- exchange.ServeConn(context.WithoutCancel(ctx), exchange.ServeParams{
 			Conn: watched, Core: core{s}, Binding: dialect.Stream, Identity: localIdentity,
-			Grace: eofGrace, Draining: ctx.Done(),
+			Grace: eofGrace, Draining: ctx.Done(), Wire: s.newWire(),
 		})
 	}()
 	select {
@@ -91,6 +91,8 @@ func (c *watchedConn) Close() error {
 // ParseKeys does, so that all replicas of a deployment can serve the same sessions. A server
 // with a shared Store or Bus needs them in Options.Keys, because New checks that.
 //
+// The environment variable FONDACO_WIRE logs the messages to standard error, see mcpwire.Variable.
+//
 // Arguments that are not flags are left to the program. Any other flag ends the program with
 // status 2, so that a misspelt -http does not start a server on standard input: one that is not
 // defined in flag.CommandLine, unless that was parsed before or AddFlags was called for another
@@ -110,7 +112,7 @@ func Main(s *Server) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(2)
 	}
-	if err := cmp.Or(checkExposure(flags.addr, flags.open), s.readKeys()); err != nil {
+	if err := cmp.Or(checkExposure(flags.addr, flags.open), s.readKeys(), s.logWire()); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(2)
 	}

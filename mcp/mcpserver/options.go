@@ -139,6 +139,11 @@ type Options struct {
 	// The log has rate-limited lines about limits in any case. OnLimit is called on the
 	// goroutine that has reached the limit, on several at once, and must be fast.
 	OnLimit func(mcp.LimitReached)
+	// OnMessage is called for each message that the server reads or writes, as it is on
+	// the wire, for example with mcpwire.NewLog(os.Stderr, nil).Record. A message can have
+	// secrets. OnMessage is called on the goroutine of the message, on several at once, and
+	// delays it. It must not use the server. Default: none, at no cost.
+	OnMessage func(mcp.WireMessage)
 
 	// Ask are the options of elicitation, sampling and roots. Nil gives the defaults.
 	Ask *AskOptions

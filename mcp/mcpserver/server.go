@@ -28,9 +28,10 @@ import (
 // methods are safe for concurrent use, also while the server serves: clients that
 // subscribed to list changes are notified of features that are registered or removed.
 type Server struct {
-	info    mcp.Implementation
-	options *Options
-	dialect *dialect.Server
+	info      mcp.Implementation
+	options   *Options
+	onMessage func(mcp.WireMessage) // Options.OnMessage, or what Main has set
+	dialect   *dialect.Server
 
 	features        *registry.Registry
 	middleware      middleware
@@ -88,7 +89,7 @@ func New(name, version string, o *Options) *Server {
 	if err := o.check(); err != nil {
 		panic("mcpserver.New: " + err.Error())
 	}
-	s := &Server{info: o.implementation(name, version), options: o}
+	s := &Server{info: o.implementation(name, version), options: o, onMessage: o.orZero().OnMessage}
 	s.open, s.endOpen = context.WithCancelCause(context.Background())
 	s.life, s.endLife = context.WithCancelCause(context.Background())
 	if err := s.initState(); err != nil {
@@ -151,7 +152,7 @@ func (s *Server) serveConn(ctx context.Context, conn mcp.Conn, o ConnOptions, gr
 	s.serve()
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: exchange.ContainPanics(conn, s.options.logger()), Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
-		Address: s.addressOf(o.Request), Grace: grace,
+		Address: s.addressOf(o.Request), Grace: grace, Wire: s.newWire(),
 	})
 	if err != nil && s.requests.Closed() {
 		return ErrShutdown

@@ -40,6 +40,8 @@ type ServeParams struct {
 	// result, new requests are refused, and running ones have drainGrace to be answered.
 	// Nil is never closed.
 	Draining <-chan struct{}
+	// Wire gets the messages of the connection. Nil: nobody does.
+	Wire *Wire
 }
 
 // drainGrace is how long the requests of a connection may run on that this side
@@ -62,6 +64,7 @@ const drainGrace = 10 * time.Second
 func ServeConn(ctx context.Context, p ServeParams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	p.Conn = p.Wire.Wired(p.Conn)
 	c := &serving{ServeParams: p}
 	listening, stopListening := context.WithCancelCause(ctx)
 	defer stopListening(nil)

@@ -83,6 +83,7 @@ func (p *ClientParams) readRefusal(resp *http.Response) []byte {
 	if err != nil {
 		return nil
 	}
+	wireOf(resp.Body).pass(body, false)
 	return body
 }
 
@@ -103,7 +104,7 @@ func (p *ClientParams) sendOnce(ctx context.Context, o *outgoing) (*http.Request
 	if err := p.authorize(req); err != nil {
 		return nil, nil, &TransportError{Op: "authorize " + req.Method + " " + egress.Origin(req.URL), Err: err, NoCredentials: true}
 	}
-	resp, err := p.HTTP.Do(req)
+	resp, err := p.roundTripHTTP(req, o.body)
 	if err != nil {
 		return nil, nil, transportError(req, err)
 	}

@@ -124,6 +124,7 @@ func (s *eventSource) read(body io.Reader, last func(jsonrpc.Message) bool) (eve
 		if again || len(ev.Data) == 0 || ev.Name != "" && ev.Name != "message" {
 			continue // no message, or one that was read before
 		}
+		wireOf(body).pass(ev.Data, true)
 		done, err := s.deliver(ev.Data, last)
 		if done || err != nil {
 			return events, err

@@ -3,12 +3,14 @@ package httpclient
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -39,6 +41,9 @@ type ClientParams struct {
 	// may mean that the session is lost. It sends a request, in the background. May be
 	// nil.
 	CheckSession func()
+	// OnMessage is called for each message and response; Logger logs its panics. May be nil.
+	OnMessage func(mcp.WireMessage)
+	Logger    *slog.Logger
 }
 
 // Link is an exchange.Link over Streamable HTTP. Each message is a POST of its

@@ -179,6 +179,7 @@ func (l *Link) readAll(body io.Reader) ([]byte, error) {
 		l.Inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitMessageBytes})
 		return nil, dialect.Invalid("%s", l.tooLong())
 	}
+	wireOf(body).pass(data, false)
 	return data, nil
 }
 

@@ -44,6 +44,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 		case err == nil:
 		case err == io.EOF:
 			_ = control.SetReadDeadline(time.Time{})
+			wireOf(w).request(buf)
 			return buf, nil
 		default:
 			stopReading(control)

@@ -88,10 +88,13 @@ func (h *Handler) cancel() {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.o.abortOnPanic(r)
 	h.o.setConnectionClose(w.Header())
-	if refused := h.serve(w, r); refused != nil {
+	w = h.o.wire(w, r)
+	refused := h.serve(w, r)
+	if refused != nil {
 		h.o.report(refused, r)
 		writeRefusal(w, r, refused)
 	}
+	wireOf(w).end(refused)
 }
 
 // serve answers the request, or returns the refusal to answer with.

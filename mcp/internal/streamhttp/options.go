@@ -42,6 +42,8 @@ type Options struct {
 
 	// Reached is called for each limit that was reached. May be nil.
 	Reached func(mcp.LimitReached)
+	// OnMessage is called for each message and response over Streamable HTTP. May be nil.
+	OnMessage func(mcp.WireMessage)
 
 	// MaxBody bounds the body of one request in bytes. Default: 4 MiB.
 	MaxBody int64

@@ -136,6 +136,7 @@ func (a *responder) Send(_ context.Context, msg []byte) error {
 
 // sendEvents is Send for several events.
 func (a *responder) sendEvents(events ...sse.Event) error {
+	wireOf(a.w).events(events)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -192,6 +193,14 @@ func (a *responder) openNow() {
 // finishJSON ends the answer with the reply as JSON. If the reply must be an event, it does
 // nothing and returns false.
 func (a *responder) finishJSON(reply *dialect.Reply) bool {
+	done := a.tryJSON(reply)
+	if done {
+		wireOf(a.w).reply(reply, false)
+	}
+	return done
+}
+
+func (a *responder) tryJSON(reply *dialect.Reply) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.contain()
@@ -216,6 +225,7 @@ func (a *responder) finishEvents(events []sse.Event) {
 		a.finish(new(dialect.Reply))
 		return
 	}
+	wireOf(a.w).events(events)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.contain()
@@ -230,6 +240,11 @@ func (a *responder) finishEvents(events []sse.Event) {
 // request, reply has no body: the answer is then an event stream without a message or, with
 // AnswerJSON, the status 202.
 func (a *responder) finish(reply *dialect.Reply) {
+	a.writeReply(reply)
+	wireOf(a.w).reply(reply, a.stream)
+}
+
+func (a *responder) writeReply(reply *dialect.Reply) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.end()

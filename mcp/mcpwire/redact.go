@@ -1,0 +1,286 @@
+package mcpwire
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
+)
+
+const (
+	redactedText = "[redacted]"
+	// maxText is the longest text of a message that is not shortened, and textHead what is kept of a
+	// longer one, in bytes.
+	maxText  = 512
+	textHead = 128
+)
+
+// secretNames are parts of the names of members and headers that have secrets, in lower case and
+// without separators.
+var secretNames = []string{
+	"password", "passwd", "passphrase", "secret", "apikey", "privatekey", "accesskey", "credential", "authorization", "cookie",
+	"accesstoken", "refreshtoken", "idtoken", "authtoken", "bearer", "dpop", "assertion", "codeverifier", "requeststate",
+}
+
+// notSecret are names that secretNames would find.
+var notSecret = []string{"progresstoken"}
+
+var separators = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
+
+// isSecret reports whether a member or header of that name has a secret.
+func isSecret(name string) bool {
+	plain := separators.Replace(strings.ToLower(name))
+	for _, exception := range notSecret {
+		if plain == exception {
+			return false
+		}
+	}
+	if strings.HasSuffix(plain, "token") {
+		return true
+	}
+	for _, part := range secretNames {
+		if strings.Contains(plain, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// headerValue returns the value of a header without secrets: of credentials the scheme, of the id of a
+// session the beginning.
+func headerValue(name, value string) string {
+	const shownID = 8
+	switch {
+	case name == httpheader.SessionID && len(value) > shownID:
+		return value[:shownID] + "…"
+	case name == httpheader.WWWAuthenticate:
+		return value
+	case name == httpheader.Authorization:
+		scheme, _, found := strings.Cut(value, " ")
+		if !found {
+			return redactedText
+		}
+		return scheme + " " + redactedText
+	case isSecret(name):
+		return redactedText
+	}
+	return value
+}
+
+// redacted returns a JSON value without secrets and of about most bytes, a brief one without what a peer
+// says about itself in each message. It reports whether something was shortened or left out because of
+// its length.
+func redacted(value jsontext.Value, most int, brief bool) (jsontext.Value, bool) {
+	p := printer{in: newDecoder(value), most: most, brief: brief}
+	if p.value() != nil {
+		return quote("[not JSON]"), true
+	}
+	return p.out.Bytes(), p.cut
+}
+
+// redactedPlain is redacted for an id.
+func redactedPlain(value jsontext.Value) jsontext.Value {
+	v, _ := redacted(value, maxText, false)
+	return v
+}
+
+func newDecoder(value jsontext.Value) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+func unmarshal(data []byte, v any) error {
+	return json.Unmarshal(data, v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// aboutPeer are the keys of _meta by which a peer describes itself in each message.
+var aboutPeer = map[string]bool{
+	"io.modelcontextprotocol/clientCapabilities": true,
+	"io.modelcontextprotocol/clientInfo":         true,
+	"io.modelcontextprotocol/serverInfo":         true,
+}
+
+// printer copies a JSON value, in one line.
+type printer struct {
+	in    *jsontext.Decoder
+	out   bytes.Buffer
+	most  int
+	brief bool // without the members of aboutPeer
+	cut   bool
+}
+
+// full reports whether what follows is left out.
+func (p *printer) full() bool { return p.out.Len() >= p.most }
+
+func (p *printer) value() error {
+	switch p.in.PeekKind() {
+	case '{':
+		return p.container('}', p.member)
+	case '[':
+		return p.container(']', p.value)
+	}
+	token, err := p.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	if token.Kind() == '"' {
+		p.text(token.String())
+		return nil
+	}
+	p.out.WriteString(token.String())
+	return nil
+}
+
+// container copies an object or array up to its end. Of an element that does not fit "…" remains.
+func (p *printer) container(end jsontext.Kind, element func() error) error {
+	begin, err := p.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	p.out.WriteString(begin.String())
+	for first := true; p.in.PeekKind() != end; {
+		before := p.out.Len()
+		if !first {
+			p.out.WriteByte(',')
+		}
+		if p.full() {
+			return p.leaveOut(end)
+		}
+		begun := p.out.Len()
+		if err := element(); err != nil {
+			return err
+		}
+		if p.out.Len() == begun { // left out
+			p.out.Truncate(before)
+			continue
+		}
+		first = false
+	}
+	if _, err := p.in.ReadToken(); err != nil {
+		return err
+	}
+	p.out.WriteByte(byte(end))
+	return nil
+}
+
+// leaveOut skips the rest of a container.
+func (p *printer) leaveOut(end jsontext.Kind) error {
+	p.cut = true
+	p.out.WriteString(`"…"`)
+	if end == '}' {
+		p.out.WriteString(`:"…"`)
+	}
+	for p.in.PeekKind() != end {
+		if err := p.in.SkipValue(); err != nil {
+			return err
+		}
+	}
+	p.out.WriteByte(byte(end))
+	_, err := p.in.ReadToken()
+	return err
+}
+
+func (p *printer) member() error {
+	token, err := p.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	name := token.String()
+	if p.brief && aboutPeer[name] {
+		return p.in.SkipValue()
+	}
+	p.text(name)
+	p.out.WriteByte(':')
+	if isSecret(name) && p.in.PeekKind() != 'n' {
+		p.text(redactedText)
+		return p.in.SkipValue()
+	}
+	return p.value()
+}
+
+// text writes a string, the beginning of a long one. Of a URL it leaves out the user and the query.
+func (p *printer) text(s string) {
+	if strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") {
+		s = publicURL(s)
+	}
+	if len(s) > maxText {
+		p.cut = true
+		s = clipAt(s, textHead)
+	}
+	p.out.Write(quote(s))
+}
+
+// publicURL returns a URL without its user, query and fragment.
+func publicURL(s string) string {
+	scheme, rest, _ := strings.Cut(s, "://")
+	rest, query, queried := strings.Cut(rest, "?")
+	if !queried {
+		rest, _, _ = strings.Cut(rest, "#")
+	}
+	authority, path, hasPath := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		authority = redactedText + authority[at:]
+	}
+	s = scheme + "://" + authority
+	if hasPath {
+		s += "/" + path
+	}
+	if query != "" {
+		s += "?" + redactedText
+	}
+	return s
+}
+
+// clip shortens a text of a peer.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return clipAt(s, textHead)
+}
+
+func clipAt(s string, at int) string {
+	for at > 0 && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return s[:at] + "…"
+}
+
+// quote returns a JSON string in which characters that a terminal does not show are escapes.
+func quote(s string) jsontext.Value {
+	quoted, err := jsontext.AppendQuote(nil, s)
+	if err != nil { // s is not Unicode; AppendQuote has replaced what is not
+		quoted, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return jsontext.Value(printable(string(quoted)))
+}
+
+// printable returns s with characters that a terminal does not show as escapes of JSON.
+func printable(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if !hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			b.WriteString(`\u`)
+			const digits = "0123456789abcdef"
+			for shift := 12; shift >= 0; shift -= 4 {
+				b.WriteByte(digits[unit>>shift&0xf])
+			}
+		}
+	}
+	return b.String()
+}
+
+// hidden reports whether a terminal may obey a character or not show it.
+func hidden(r rune) bool { return !unicode.IsPrint(r) }
