@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"encoding/json/jsontext"
 	"net/url"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func newRedactor(secrets []string) redactor {
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var pairs []string
 	for _, s := range secrets {
-		for _, form := range append(urlForms(s), s) {
+		for _, form := range append(urlForms(s), jsonForm(s), s) {
 			pairs = append(pairs, form, host.Hidden)
 		}
 	}
@@ -33,6 +34,12 @@ func newRedactor(secrets []string) redactor {
 func urlForms(s string) []string {
 	query := url.QueryEscape(s)
 	return []string{query, strings.ReplaceAll(query, "+", "%20"), url.PathEscape(s)}
+}
+
+// jsonForm returns a text as it is in a JSON string.
+func jsonForm(s string) string {
+	quoted, _ := jsontext.AppendQuote(nil, s)
+	return string(quoted[1 : len(quoted)-1])
 }
 
 // maxRedacted limits the text that is searched for secrets. What follows would be cut

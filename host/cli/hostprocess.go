@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -72,7 +73,14 @@ func (h *hostProcess) declare(f *flag.FlagSet) {
 // open reads the configuration and creates the gateway. Nothing is started yet.
 func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(host.Status)) error {
 	h.findConfig(m)
+	wire, err := m.wireLog()
+	if err != nil {
+		return err
+	}
 	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, Logger: m.logger()}
+	if wire != nil {
+		o.OnMessage = func(upstream string) func(mcp.WireMessage) { return onMessage(wire, cmp.Or(upstream, "clients")) }
+	}
 	if err := h.useEngine(o); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type knownSecrets struct {
 	configured []string            // guarded by mu: as the configuration has them
 	resolved   map[string][]string // guarded by mu: by upstream, of its references
 	redact     func(string) string // guarded by mu: nil until there are any
+	hide       func(string) string // guarded by mu: as redact
 }
 
 // configure replaces the secrets of the configuration, and returns all.
@@ -47,7 +48,7 @@ func (k *knownSecrets) resolve(u *host.Upstream) []string {
 
 func (k *knownSecrets) changedLocked() []string {
 	all := k.allLocked()
-	k.redact = audit.TextRedactor(all)
+	k.redact, k.hide = audit.TextRedactor(all), audit.KnownRedactor(all)
 	return all
 }
 
@@ -75,6 +76,17 @@ func (k *knownSecrets) redacted(line string) string {
 		redact = audit.TextRedactor(nil)
 	}
 	return redact(line)
+}
+
+// hidden returns a line without the secrets, and otherwise as it is.
+func (k *knownSecrets) hidden(line string) string {
+	k.mu.Lock()
+	hide := k.hide
+	k.mu.Unlock()
+	if hide == nil {
+		return line
+	}
+	return hide(line)
 }
 
 // secretsOf returns the secrets of an upstream: values of headers and variables, of

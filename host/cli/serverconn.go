@@ -69,6 +69,11 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 	}
 	o.Info = mcp.Implementation{Name: clientName, Title: "Fondaco command line", Version: host.Version}
 	o.Logger = m.discardLogger()
+	wire, err := m.wireLog()
+	if err != nil {
+		return nil, err
+	}
+	o.OnMessage = onMessage(wire, "")
 	if e.timeout > 0 {
 		o.Timeouts.Call, o.Timeouts.MaxCall, o.Timeouts.Connect = -1, -1, 2*e.timeout // ctx has the timeout
 	}

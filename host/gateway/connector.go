@@ -55,6 +55,7 @@ func (c *connector) clientOptions() *mcpclient.Options {
 		},
 		NoRestart: true,
 		Logger:    c.log,
+		OnMessage: c.options.onMessage(c.upstream.Key),
 	}
 }
 

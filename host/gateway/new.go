@@ -30,6 +30,7 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 		Dynamic:         true,
 		RequestFeatures: g.catalog.RequestFeatures,
 		Logger:          o.logger(),
+		OnMessage:       o.onMessage(""),
 		Keys:            o.orZero().Keys,
 		Store:           o.orZero().Store,
 		Bus:             o.orZero().Bus,

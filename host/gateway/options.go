@@ -50,6 +50,10 @@ type Options struct {
 	// RecordFirst records every call, read and prompt before the upstream gets it, and not
 	// only calls that needed consent.
 	RecordFirst bool
+	// OnMessage returns the function that gets each message of an upstream as it is on the
+	// wire, and with an empty key each message of the clients, see mcpserver.Options. It may
+	// return nil. Default: none.
+	OnMessage func(key string) func(mcp.WireMessage)
 	// Keys are shared by hosts with the same upstreams, so that each can serve the sessions of
 	// the others, see mcpserver.Options. Default: a key of this process.
 	Keys []mcpserver.Key
@@ -72,6 +76,13 @@ func (o *Options) orZero() *Options {
 
 func (o *Options) startTimeout() time.Duration {
 	return cmp.Or(o.orZero().StartTimeout, 10*time.Second)
+}
+
+func (o *Options) onMessage(key string) func(mcp.WireMessage) {
+	if f := o.orZero().OnMessage; f != nil {
+		return f(key)
+	}
+	return nil
 }
 
 func (o *Options) logger() *slog.Logger { return cmp.Or(o.orZero().Logger, slog.Default()) }
