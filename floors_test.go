@@ -120,6 +120,9 @@ var floors = []placement{
 	{floor: 6, path: "host/gateway/catalog", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/link"}},
 	{floor: 6, path: "host/gateway/relay", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/link"}},
 	{floor: 6, path: "host/gateway", only: append([]string{"host"}, sdk...), beside: []string{"host/gateway/catalog", "host/gateway/link", "host/gateway/relay"}},
+	// What a command runs, which knows nothing of what was approved.
+	{floor: 6, path: "host/approval/commandfiles", only: []string{"host", "host/userfile"}, beside: []string{"host/userfile"}},
+	{floor: 6, path: "host/approval", only: append([]string{"host", "host/approval/commandfiles", "host/userfile"}, sdk...), beside: []string{"host/approval/commandfiles", "host/userfile"}},
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
 	// Programs.

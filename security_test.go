@@ -39,12 +39,12 @@ var bans = []ban{
 	{"html/template", "URL", "templates that escape", nil},
 	{"text/template", "", "html/template where a browser reads it, fmt elsewhere", nil},
 	{"os/exec", "", "mcp/internal/spawn, which also ends what it starts", []string{
-		"mcp/internal/spawn",  // is the one
-		"conformance",         // starts the official suite
-		"internal/testengine", // starts engines for tests, and kills them with the test
-		"host/notify",         // starts the program of the desktop, for 5 seconds at most
-		"host/approval",       // looks programs up, and starts none
-		"host/policy",         // as well
+		"mcp/internal/spawn",         // is the one
+		"conformance",                // starts the official suite
+		"internal/testengine",        // starts engines for tests, and kills them with the test
+		"host/notify",                // starts the program of the desktop, for 5 seconds at most
+		"host/approval/commandfiles", // looks programs up, and starts none
+		"host/policy",                // as well
 	}},
 	{"math/rand", "", "crypto/rand, or math/rand/v2 where nobody may profit from guessing", nil},
 	{"math/rand/v2", "", "crypto/rand", []string{

@@ -62,6 +62,16 @@ func EscapeUnprintable(s string, keep ...rune) string {
 	return b.String()
 }
 
+// ShellQuote quotes a word of a command for display and for a shell. Unprintable characters
+// are shown as escapes.
+func ShellQuote(word string) string {
+	plain := word != "" && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-") == ""
+	if plain {
+		return word
+	}
+	return "'" + strings.ReplaceAll(EscapeUnprintable(word), "'", `'\''`) + "'"
+}
+
 // writeEscape writes a character as JSON escapes, the short one where there is one.
 func writeEscape(b *strings.Builder, r rune) {
 	if i := strings.IndexRune("\b\f\n\r\t", r); i >= 0 {

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 )
 
 // replacement is a file that was replaced by another one, at the same path or, behind a
 // symbolic link or in the PATH, at another.
-type replacement struct{ before, after File }
+type replacement struct{ before, after commandfiles.File }
 
 // replacedFiles returns the files that were replaced, if that is all that distinguishes two
 // subjects, else nothing.
@@ -70,56 +70,14 @@ func (s *Store) carryOver(ctx context.Context, before *Approval, p *Pending) err
 
 // onlyInterpreters reports whether no replaced file is a script or a text of the server itself.
 func onlyInterpreters(replaced []replacement) bool {
-	return len(replaced) > 0 && !slices.ContainsFunc(replaced, func(r replacement) bool { return r.after.Role == RoleScript || r.after.Role == RoleText })
+	return len(replaced) > 0 && !slices.ContainsFunc(replaced, func(r replacement) bool {
+		return r.after.Role == commandfiles.RoleScript || r.after.Role == commandfiles.RoleText
+	})
 }
 
-func newFiles(replaced []replacement) (files []File) {
+func newFiles(replaced []replacement) (files []commandfiles.File) {
 	for _, r := range replaced {
 		files = append(files, r.after)
 	}
 	return files
-}
-
-// Question is what the user is asked at once: one server, or all servers whose only change
-// are replaced programs of which they share one, such as Node.js and its npx.
-type Question struct {
-	Pending []Pending
-	// Replaced are the replaced programs, if they are all that has changed.
-	Replaced []File
-}
-
-// add adds a server.
-func (q *Question) add(p *Pending) {
-	q.Pending = append(q.Pending, *p)
-	for _, f := range p.replaced {
-		if !q.has(f) {
-			q.Replaced = append(q.Replaced, f)
-		}
-	}
-}
-
-// has reports whether a file is among the replaced ones: it may be the program of one server and
-// the interpreter of another.
-func (q *Question) has(f File) bool {
-	return slices.ContainsFunc(q.Replaced, func(r File) bool { return r.Path == f.Path && r.Target == f.Target && r.SHA256 == f.SHA256 })
-}
-
-// Questions returns what the upstreams need approval for, in their order. Upstreams that
-// cannot be started are left out.
-func (s *Store) Questions(ctx context.Context, upstreams []host.Upstream) (all []Question, err error) {
-	for i := range upstreams {
-		p, err := s.Check(ctx, &upstreams[i])
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err != nil || p == nil {
-			continue // the start reports the error
-		}
-		j := slices.IndexFunc(all, func(q Question) bool { return slices.ContainsFunc(p.replaced, q.has) })
-		if j < 0 {
-			all, j = append(all, Question{}), len(all)
-		}
-		all[j].add(p)
-	}
-	return all, nil
 }

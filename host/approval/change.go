@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 )
 
 // changes says in words how a server differs from the approved one.
@@ -34,7 +37,7 @@ func (s *Subject) kind() string {
 type differences struct{ all []string }
 
 func (d *differences) add(format string, args ...any) {
-	d.all = append(d.all, sprintEscaped(format, args...))
+	d.all = append(d.all, host.EscapeUnprintable(fmt.Sprintf(format, args...)))
 }
 
 func (d *differences) text(what, before, after string) {
@@ -68,7 +71,7 @@ func (d *differences) arguments(before, after []string) {
 	}
 	for i := range after {
 		if before[i] != after[i] {
-			d.add("argument %d is %s, was %s", i+1, shellQuote(after[i]), shellQuote(before[i]))
+			d.add("argument %d is %s, was %s", i+1, host.ShellQuote(after[i]), host.ShellQuote(before[i]))
 		}
 	}
 }
@@ -80,14 +83,14 @@ func quotedWords(words []string) string {
 	}
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = shellQuote(w)
+		quoted[i] = host.ShellQuote(w)
 	}
 	return strings.Join(quoted, " ")
 }
 
-func (d *differences) files(before, after []File) {
+func (d *differences) files(before, after []commandfiles.File) {
 	for _, f := range after {
-		i := slices.IndexFunc(before, func(b File) bool { return b.Path == f.Path })
+		i := slices.IndexFunc(before, func(b commandfiles.File) bool { return b.Path == f.Path })
 		if i < 0 {
 			d.add("the %s %s runs, which did not", f.Role, f.Path)
 			continue
@@ -100,7 +103,7 @@ func (d *differences) files(before, after []File) {
 			d.add("changes of the %s %s need approval from now on", f.Role, f.Path)
 		case f.SHA256 == "":
 			d.add("changes of the %s %s would need no approval", f.Role, f.Path)
-		case f.Role == RoleScript, f.Role == RoleText:
+		case f.Role == commandfiles.RoleScript, f.Role == commandfiles.RoleText:
 			d.add("the content of the %s %s has changed", f.Role, f.Path)
 		default:
 			d.add("the %s %s was replaced", f.Role, f.Path)
@@ -110,7 +113,7 @@ func (d *differences) files(before, after []File) {
 		}
 	}
 	for _, b := range before {
-		if !slices.ContainsFunc(after, func(f File) bool { return f.Path == b.Path }) {
+		if !slices.ContainsFunc(after, func(f commandfiles.File) bool { return f.Path == b.Path }) {
 			d.add("the %s %s no longer runs", b.Role, b.Path)
 		}
 	}

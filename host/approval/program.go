@@ -4,19 +4,39 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 	"github.com/fondaco/fondaco/host/userfile"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
+// Program is a program as it would be started.
+type Program struct {
+	// Command and Args are those of the configuration, with references unexpanded.
+	Command string   `json:"command"`
+	Args    []string `json:"args,omitempty"`
+	// Dir is the absolute working directory, and DirTarget the directory that it leads to
+	// if it has symbolic links.
+	Dir       string `json:"dir"`
+	DirTarget string `json:"dirTarget,omitzero"`
+	// Files are those that run, the program first.
+	Files []commandfiles.File `json:"files"`
+	// Data are files among the arguments that do not run. Their content is not covered.
+	Data []string `json:"data,omitempty"`
+	// EnvFile is the environment file. Its variables are among Variables.
+	EnvFile   string     `json:"envFile,omitzero"`
+	Variables []Variable `json:"variables,omitempty"`
+	// NotCovered says what runs and is covered by no digest.
+	NotCovered []string `json:"notCovered,omitempty"`
+	// Concerns says what is unusual: files outside of the project whose content the program gets.
+	Concerns []string `json:"concerns,omitempty"`
+}
+
 // program describes the program of a target, whose references to variables are expanded.
-func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte) (*Program, *startedFiles, error) {
+func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte) (*Program, *commandfiles.Found, error) {
 	source := sourceOf(u, t)
 	p := &Program{Command: source.Command.Written, Dir: t.Dir, EnvFile: source.EnvFile, Variables: s.variables(source.Env, key)}
 	for _, arg := range source.Args {
@@ -25,13 +45,8 @@ func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte
 	if !filepath.IsAbs(t.Dir) {
 		return nil, nil, fmt.Errorf("working directory %q: want an absolute path", t.Dir)
 	}
-	f := &codeFinder{
-		dir: t.Dir, bases: []string{t.Dir}, path: searchPath(t.Env), env: t.Env, files: newStartedFiles(), commands: make(map[foundCommand]bool), code: make(map[string][][]string), read: make(map[string]bool),
-		home: s.home, project: u.Origin.Project,
-		checkLocal: func(path string) error { return s.checkLocal(path, u.Origin.Project) },
-	}
-	if !f.mayLookAt(t.Dir) {
-		return nil, nil, fmt.Errorf("working directory: %w", f.err)
+	if err := s.checkLocal(t.Dir, u.Origin.Project); err != nil {
+		return nil, nil, fmt.Errorf("working directory: %w", err)
 	}
 	real, err := filepath.EvalSymlinks(t.Dir)
 	if err != nil {
@@ -40,33 +55,33 @@ func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte
 	if real != filepath.Clean(t.Dir) {
 		p.DirTarget = real
 	}
-	if hasParent(t.Dir) && p.DirTarget != "" {
-		f.bases = append(f.bases, real)
+	command := commandfiles.Command{
+		Program: t.Path, Args: t.Args, Env: t.Env, Dir: t.Dir, DirTarget: p.DirTarget,
+		Home: s.home, Project: u.Origin.Project, Texts: textFiles(u, source),
+		CheckLocal: func(path string) error { return s.checkLocal(path, u.Origin.Project) },
 	}
 	if u.Settings.Dev {
-		f.devDir, err = devDir(u, real)
+		command.DevDir, err = devDir(u, real)
 		if err != nil {
-			f.notCovered = append(f.notCovered, fmt.Sprintf("\"dev\" has no effect: %v", err))
+			p.NotCovered = append(p.NotCovered, fmt.Sprintf("\"dev\" has no effect: %v", err))
 		}
 	}
-	if err := f.command(t.Path, t.Args); err != nil {
+	found, err := commandfiles.Find(&command)
+	if _, ok := errors.AsType[*commandfiles.ProgramError](err); ok {
 		if !source.Command.Literal() { // the value may be a secret
 			err = errors.New("the program that it names cannot be found")
 		}
-		return nil, nil, fmt.Errorf("command %q: %w", p.Command, err)
+		err = fmt.Errorf("command %q: %w", p.Command, err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
-		f.textOfVariable(name, t.Env[name])
+	if err != nil {
+		return nil, nil, err
 	}
-	for _, file := range textFiles(u, source) {
-		f.add(RoleText, file)
+	p.NotCovered = append(p.NotCovered, found.NotCovered...)
+	if command.DevDir != "" && !slices.ContainsFunc(found.Files, func(file commandfiles.File) bool { return file.SHA256 == "" }) {
+		p.NotCovered = append(p.NotCovered, fmt.Sprintf("\"dev\" has no effect: it is for scripts that an interpreter gets as arguments, and none of them is below %s", command.DevDir))
 	}
-	if f.devDir != "" && !slices.ContainsFunc(f.files.list, func(file File) bool { return file.SHA256 == "" }) {
-		f.notCovered = append(f.notCovered, fmt.Sprintf("\"dev\" has no effect: it is for scripts that an interpreter gets as arguments, and none of them is below %s", f.devDir))
-	}
-	p.Files, p.NotCovered, p.Concerns = f.files.list, f.notCovered, s.outsideFiles(u, source)
-	p.Data = slices.DeleteFunc(f.data, f.files.has)
-	return p, f.files, f.err
+	p.Files, p.Data, p.Concerns = found.Files, found.Data, s.outsideFiles(u, source)
+	return p, found, nil
 }
 
 // textFiles returns the files whose content a project's configuration puts into the arguments
@@ -78,7 +93,7 @@ func textFiles(u *host.Upstream, source *host.Source) (files []string) {
 	}
 	add := func(text host.Text, anywhere bool) {
 		for _, ref := range text.References {
-			if ref.Kind == host.FileReference && (anywhere || isBelow(ref.Name, u.Origin.Project)) && !slices.Contains(files, ref.Name) {
+			if ref.Kind == host.FileReference && (anywhere || userfile.IsBelow(ref.Name, u.Origin.Project)) && !slices.Contains(files, ref.Name) {
 				files = append(files, ref.Name)
 			}
 		}
@@ -87,7 +102,7 @@ func textFiles(u *host.Upstream, source *host.Source) (files []string) {
 		add(arg, true)
 	}
 	for _, name := range slices.Sorted(maps.Keys(source.Env)) {
-		add(source.Env[name], decidesCode(name) || loadsFiles(name))
+		add(source.Env[name], commandfiles.DecidesCode(name) || commandfiles.LoadsFiles(name))
 	}
 	return files
 }
@@ -97,7 +112,7 @@ func textFiles(u *host.Upstream, source *host.Source) (files []string) {
 func (s *Store) outsideFiles(u *host.Upstream, source *host.Source) (concerns []string) {
 	add := func(text host.Text, place string) {
 		for _, ref := range text.References {
-			concern := sprintEscaped("the file %s is outside of the project, and the program gets its content as %s", ref.Name, place)
+			concern := host.EscapeUnprintable(fmt.Sprintf("the file %s is outside of the project, and the program gets its content as %s", ref.Name, place))
 			if ref.Kind == host.FileReference && s.isOutside(u, ref.Name) && !slices.Contains(concerns, concern) {
 				concerns = append(concerns, concern)
 			}
@@ -138,14 +153,4 @@ func devDir(u *host.Upstream, dir string) (string, error) {
 		return "", err
 	}
 	return dir, nil
-}
-
-// searchPath returns the PATH of a child: its own, or that of this process.
-func searchPath(env map[string]string) string {
-	for name, value := range env {
-		if name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
-			return value
-		}
-	}
-	return os.Getenv("PATH")
 }

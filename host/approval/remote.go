@@ -2,14 +2,11 @@ package approval
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // Remote is a server at a URL.
@@ -84,44 +81,7 @@ func (s *Store) isOutside(u *host.Upstream, path string) bool {
 	if u.Origin.Project == "" {
 		return false
 	}
-	return s.checkLocal(path, u.Origin.Project) != nil || !isBelow(path, u.Origin.Project) || !isBelow(followed(path), followed(u.Origin.Project))
-}
-
-// isBelow reports whether a path is dir or below it.
-func isBelow(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
-
-// followed returns the path without symbolic links, and the path itself if it does not exist.
-func followed(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
-}
-
-// addressConcerns says what is unusual about the address of a URL. Names are not looked
-// up, because a lookup would send them.
-func addressConcerns(text host.Text) []string {
-	parsed, err := url.Parse(text.Written)
-	if err != nil || !text.Literal() && strings.Contains(authorityOf(text.Written), "${") {
-		return []string{"the address of the server is not in the file: " + authorityOf(text.Written)}
-	}
-	if parsed.Scheme == "unix" {
-		return []string{"it is a socket of this machine"}
-	}
-	var all []string
-	if parsed.User != nil {
-		all = append(all, "the URL has a user or password")
-	}
-	if kind := addressKind(parsed.Hostname()); kind != "" {
-		all = append(all, fmt.Sprintf("%s is %s", parsed.Hostname(), kind))
-	}
-	if parsed.Scheme == "http" && !host.IsLoopbackHost(parsed.Host) {
-		all = append(all, "the connection is not encrypted")
-	}
-	return all
+	return s.checkLocal(path, u.Origin.Project) != nil || !userfile.IsBelow(path, u.Origin.Project) || !userfile.IsBelow(userfile.RealPath(path), userfile.RealPath(u.Origin.Project))
 }
 
 // authorityOf returns the part of a URL that says where requests go.
@@ -134,56 +94,4 @@ func authorityOf(written string) string {
 		return rest[:depth]
 	}
 	return rest
-}
-
-// addressKind describes an address or name that only this machine or its network can
-// reach. It is empty for others.
-func addressKind(name string) string {
-	ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	if err != nil {
-		return nameKind(name)
-	}
-	ip = embedded(ip.WithZone("").Unmap())
-	switch {
-	case ip.IsLoopback():
-		return "an address of this machine"
-	case ip.IsLinkLocalUnicast():
-		return "a link-local address, where clouds have the credentials of a machine"
-	case ip.IsPrivate(), sharedRange.Contains(ip):
-		return "a private address"
-	case ip.IsUnspecified(), ip.IsMulticast(), !ip.IsGlobalUnicast():
-		return "an address of this machine or its network"
-	}
-	return ""
-}
-
-// sharedRange has the addresses behind the address translation of a provider (RFC 6598).
-var sharedRange = netip.MustParsePrefix("100.64.0.0/10")
-
-// nat64 has IPv6 addresses that contain an IPv4 address (RFC 6052).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-
-// embedded returns the IPv4 address that an IPv6 address contains, if it contains one.
-func embedded(ip netip.Addr) netip.Addr {
-	if !nat64.Contains(ip) {
-		return ip
-	}
-	bytes := ip.As16()
-	return netip.AddrFrom4([4]byte(bytes[12:]))
-}
-
-// localSuffixes are the ends of names that the public DNS does not have.
-var localSuffixes = []string{".localhost", ".local", ".internal", ".intranet", ".lan", ".home", ".home.arpa", ".corp", ".private"}
-
-func nameKind(name string) string {
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	switch {
-	case name == "localhost" || strings.HasSuffix(name, ".localhost"):
-		return "a name of this machine"
-	case strings.Trim(name, "0123456789abcdefx.") == "" && strings.ContainsAny(name[:1], "0123456789") && net.ParseIP(name) == nil:
-		return "an address in an unusual form"
-	case !strings.Contains(name, "."), slices.ContainsFunc(localSuffixes, func(s string) bool { return strings.HasSuffix(name, s) }):
-		return "a name of the local network"
-	}
-	return ""
 }

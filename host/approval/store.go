@@ -9,6 +9,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 	"github.com/fondaco/fondaco/host/userfile"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -80,7 +82,7 @@ type Pending struct {
 	// Changes says what differs from Before.
 	Changes []string
 
-	replaced []File // the new interpreters, if nothing else has changed
+	replaced []commandfiles.File // the new interpreters, if nothing else has changed
 }
 
 // Check returns what an upstream needs approval for, nil if it is approved. The error says
@@ -90,7 +92,7 @@ func (s *Store) Check(ctx context.Context, u *host.Upstream) (*Pending, error) {
 	return p, err
 }
 
-func (s *Store) check(ctx context.Context, u *host.Upstream) (*Pending, *startedFiles, error) {
+func (s *Store) check(ctx context.Context, u *host.Upstream) (*Pending, *commandfiles.Found, error) {
 	subject, files, err := s.describe(ctx, u)
 	if err != nil || subject == nil {
 		return nil, nil, err
@@ -146,13 +148,24 @@ func (s *Store) Admit(ctx context.Context, u *host.Upstream) (*host.Upstream, er
 	if files == nil {
 		return nil, fmt.Errorf("server %q: a remote server has become a program", u.Key)
 	}
-	if err := files.verify(); err != nil { // what the references stand for was read meanwhile
+	if err := files.Verify(); err != nil { // what the references stand for was read meanwhile
 		return nil, fmt.Errorf("server %q: %w", u.Key, err)
 	}
 	admitted, program := *resolved, *t
-	program.Path, program.Open, program.Verify = files.list[0].Path, files.open, files.verify
-	admitted.Target, admitted.Files = &program, files.programFiles()
+	program.Path, program.Open, program.Verify = files.Files[0].Path, files.Open, files.Verify
+	admitted.Target, admitted.Files = &program, programFiles(files)
 	return &admitted, nil
+}
+
+// programFiles returns the files of a program for others that decide about their content, so
+// that they need not read them again.
+func programFiles(found *commandfiles.Found) (all []host.ProgramFile) {
+	for _, f := range found.Files {
+		if f.Role != commandfiles.RoleText {
+			all = append(all, host.ProgramFile{Path: cmp.Or(f.Target, f.Path), SHA256: f.SHA256})
+		}
+	}
+	return all
 }
 
 // List returns all approvals, by name.

@@ -1,104 +1,76 @@
 package approval
 
 import (
-	"path/filepath"
-	"runtime"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 )
 
-// textOfVariable adds the files that are code among those that a variable names.
-func (c *codeFinder) textOfVariable(name, value string) {
-	if isPath(name) || len(value) > maxVariable {
-		return
+// Variable is a variable, a header or another named text of the configuration.
+type Variable struct {
+	Name string `json:"name"`
+	// From is the text with its references unexpanded, if it has any and no other content.
+	From string `json:"from,omitzero"`
+	// Digest is a keyed digest of a text that is in the configuration.
+	Digest string `json:"digest,omitzero"`
+	// References are what the text refers to.
+	References []host.Reference `json:"references,omitempty"`
+
+	// Value is the text if it decides which code runs. It is shown, and not stored.
+	Value string `json:"-"`
+}
+
+// variables describes texts by their names.
+func (s *Store) variables(texts map[string]host.Text, key []byte) (all []Variable) {
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, describeText(name, texts[name], key))
 	}
-	suffixes := []string{""}
-	loads := loadsFiles(name)
-	if loads {
-		suffixes = loadedSuffixes
+	return all
+}
+
+// describeText describes a text: a literal one, or the literal part of one with
+// references, by a keyed digest, so that a stored approval reveals no secret.
+func describeText(name string, text host.Text, key []byte) Variable {
+	v := Variable{Name: name, References: text.References}
+	if onlyReferences(text) {
+		v.From = text.Written
+		return v
 	}
-	if slices.Contains(moduleVariables, strings.ToUpper(name)) {
-		c.note("the modules in the directories of %s", name)
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s\x00%s", name, text.Written)
+	v.Digest = hex.EncodeToString(mac.Sum(nil))
+	if text.Literal() && commandfiles.DecidesCode(name) {
+		v.Value = text.Written
 	}
-	if isPythonPath := strings.EqualFold(name, "PYTHONPATH"); isPythonPath && value != "" && slices.Contains(filepath.SplitList(value), "") {
-		for _, base := range c.bases { // an empty element is the working directory
-			c.directoryOfVariable(name, base)
+	return v
+}
+
+// onlyReferences reports whether a text has no literal part that could be a secret. Of
+// "Bearer ${env:TOKEN}" the first word is none.
+func onlyReferences(text host.Text) bool {
+	if text.Literal() {
+		return false
+	}
+	rest := text.Written
+	for _, prefix := range []string{"Bearer ", "Basic ", "token "} {
+		rest = strings.TrimPrefix(rest, prefix)
+	}
+	for _, ref := range text.References {
+		if ref.Default != "" {
+			return false
 		}
-	}
-	words := fileWords(value)
-	for _, word := range words {
-		if rest, ok := strings.CutPrefix(word, "@"); ok && loads { // of Java and Lua
-			words = append(words, rest)
+		_, after, ok := strings.Cut(rest, ":"+ref.Name+"}")
+		if !ok || strings.LastIndex(rest[:len(rest)-len(after)], "${") != 0 {
+			return false
 		}
+		rest = after
 	}
-	for _, word := range words {
-		for _, place := range c.places(word) {
-			if loads {
-				c.directoryOfVariable(name, place)
-			}
-			for _, suffix := range suffixes {
-				if at := place + suffix; c.isRegular(at) && (loads || isCode(at) || c.choosesPrograms(name, at)) {
-					c.add(RoleScript, at)
-				}
-			}
-		}
-	}
+	return rest == ""
 }
-
-// directoryOfVariable adds what interpreters load of a directory that a variable names without
-// being told to.
-func (c *codeFinder) directoryOfVariable(name, dir string) {
-	if !c.isDir(dir) {
-		return
-	}
-	c.note("the files in %s, which %s names", dir, name)
-	if strings.HasPrefix(strings.ToUpper(name), "PYTHON") {
-		c.startModules(dir)
-		return
-	}
-	if name == "ZDOTDIR" {
-		for _, file := range []string{".zshenv", ".zprofile", ".zshrc", ".zlogin"} {
-			c.addRegular(filepath.Join(dir, file))
-		}
-	}
-	for _, file := range c.mainFiles(dir) {
-		c.addRegular(file)
-	}
-}
-
-// moduleVariables name directories of which programs load what they need.
-var moduleVariables = []string{
-	"PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "NODE_PATH", "RUBYLIB", "GEM_PATH", "GEM_HOME", "PERL5LIB", "PERLLIB", "CLASSPATH", "LUA_PATH", "LUA_CPATH",
-	"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH",
-}
-
-// isPath reports whether a variable has the directories of programs.
-func isPath(name string) bool {
-	return name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH")
-}
-
-// maxVariable is the length of a variable's value up to which it is searched for files.
-const maxVariable = 16 << 10
-
-// loadedSuffixes are those that interpreters add to the name of a file to load.
-var loadedSuffixes = []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".node", ".rb", ".pl", ".pm", ".py", ".lua"}
-
-// loadsFiles reports whether interpreters load the files that a variable names.
-func loadsFiles(name string) bool {
-	return slices.ContainsFunc(loadingVariables, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) }) || name == "ENV"
-}
-
-// loadingVariables are the beginnings of the names of such variables, in small letters.
-var loadingVariables = []string{
-	"node_", "python", "ruby", "perl5", "java_", "_java_", "jdk_", "bash_env", "ld_", "dyld_", "npm_config_", "deno_", "bun_", "lua_", "phprc", "ts_node_", "openssl_conf",
-	"uv_", "pip_", "pipx_", "poetry_", "pipenv_", "yarn_", "bundle_", "cargo_", "docker_", "compose_", "makefiles", "just_", "task_",
-	"zdotdir", "mise_", "asdf_", "rtx_", "r_profile", "r_environ", "octave_", "direnv_", "erl_", "julia_",
-}
-
-// choosesPrograms reports whether a file that a variable names has settings with which programs
-// start others. A login writes into those of the user, so that only those of a project are covered.
-func (c *codeFinder) choosesPrograms(name, at string) bool {
-	return c.project != "" && isBelow(at, c.project) && slices.Contains(choosingVariables, name)
-}
-
-var choosingVariables = []string{"KUBECONFIG", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"}

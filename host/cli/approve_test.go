@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 	"github.com/fondaco/fondaco/host/cli"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestCodeOfAnApprovalIsBoundToItsWholeContent(t *testing.T) {
 	t.Parallel()
 	program := func(digest string) *approval.Subject {
-		return &approval.Subject{Name: "files", Program: &approval.Program{Command: "x", Files: []approval.File{{Role: approval.RoleProgram, Path: "/x", SHA256: digest}}}}
+		return &approval.Subject{Name: "files", Program: &approval.Program{Command: "x", Files: []commandfiles.File{{Role: commandfiles.RoleProgram, Path: "/x", SHA256: digest}}}}
 	}
 	one, other := cli.IntentOf(program("1")), cli.IntentOf(program("2"))
 	if one == other {

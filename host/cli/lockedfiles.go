@@ -8,6 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -56,7 +57,7 @@ func (h *hostProcess) subjectOf(ctx context.Context, u *host.Upstream, approved 
 func programFiles(s *approval.Subject) []host.ProgramFile {
 	files := []host.ProgramFile{}
 	for _, f := range s.Program.Files {
-		if f.Role != approval.RoleText {
+		if f.Role != commandfiles.RoleText {
 			files = append(files, host.ProgramFile{Path: cmp.Or(f.Target, f.Path), SHA256: f.SHA256})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -259,7 +260,7 @@ func (m *Main) showProgram(p *approval.Program, whole bool) {
 }
 
 // showFile prints a file that runs.
-func (m *Main) showFile(f approval.File, whole bool) {
+func (m *Main) showFile(f commandfiles.File, whole bool) {
 	m.message("  %-10s %s", f.Role, linked(f.Path, f.Target))
 	switch {
 	case f.SHA256 == "":

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package approval
-
-import "io/fs"
-
-// unchanged is always false: the file is read again.
-func unchanged(_, _ fs.FileInfo) bool { return false }
