@@ -85,3 +85,15 @@ func nameKind(name string) string {
 	}
 	return ""
 }
+
+// authorityOf returns the part of a URL that says where requests go.
+func authorityOf(written string) string {
+	_, rest, ok := strings.Cut(written, "://")
+	if !ok {
+		return written
+	}
+	if depth := strings.Index(rest, "/"); depth >= 0 && strings.Count(rest[:depth], "${") == strings.Count(rest[:depth], "}") {
+		return rest[:depth]
+	}
+	return rest
+}

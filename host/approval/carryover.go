@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval/commandfiles"
 )
 
@@ -50,20 +51,20 @@ func (s *Store) canCarryOver(replaced []replacement) bool {
 
 // carryOver replaces an approval by one for the files that the administrator has installed,
 // unless it was changed or revoked in the meantime.
-func (s *Store) carryOver(ctx context.Context, before *Approval, p *Pending) error {
-	text, err := json.Marshal(&Approval{Subject: *p.Subject, At: time.Now().UTC(), By: before.By}, json.Deterministic(true))
+func (s *Store) carryOver(ctx context.Context, u *host.Upstream, before *Approval, now *Subject, changes []string) error {
+	text, err := json.Marshal(&Approval{Subject: *now, At: time.Now().UTC(), By: before.By}, json.Deterministic(true))
 	swapped := false
 	if err == nil {
-		swapped, err = s.store.Swap(ctx, storeKey(p.Upstream.Key, p.Upstream.Origin.File), before.stored, text, 0)
+		swapped, err = s.store.Swap(ctx, storeKey(u.Key, u.Origin.File), before.stored, text, 0)
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("approvals: %w", err)
 	case !swapped:
-		return fmt.Errorf("approvals: that of %q was changed in the meantime; try again", p.Upstream.Key)
+		return fmt.Errorf("approvals: that of %q was changed in the meantime; try again", u.Key)
 	}
 	if s.opts.OnCarryOver != nil {
-		s.opts.OnCarryOver(p.Upstream, p.Changes)
+		s.opts.OnCarryOver(u, changes)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package approval
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval/commandfiles"
@@ -25,13 +24,6 @@ func changes(before, after *Subject) []string {
 		d.add("what no digest covers was described in another way")
 	}
 	return d.all
-}
-
-func (s *Subject) kind() string {
-	if s.Remote != nil {
-		return "a remote server"
-	}
-	return "a program"
 }
 
 type differences struct{ all []string }
@@ -74,18 +66,6 @@ func (d *differences) arguments(before, after []string) {
 			d.add("argument %d is %s, was %s", i+1, host.ShellQuote(after[i]), host.ShellQuote(before[i]))
 		}
 	}
-}
-
-// quotedWords writes arguments as in a shell.
-func quotedWords(words []string) string {
-	if len(words) == 0 {
-		return "none"
-	}
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = host.ShellQuote(w)
-	}
-	return strings.Join(quoted, " ")
 }
 
 func (d *differences) files(before, after []commandfiles.File) {
@@ -137,18 +117,6 @@ func (d *differences) variables(what string, before, after []Variable) {
 			d.add("the %s %s is no longer set", what, b.Name)
 		}
 	}
-}
-
-// source says where the value of a variable is from.
-func (v *Variable) source() string {
-	if len(v.References) == 0 {
-		return "the configuration"
-	}
-	var from []string
-	for _, ref := range v.References {
-		from = append(from, fmt.Sprintf("%s %s", ref.Kind, ref.Name))
-	}
-	return strings.Join(from, " and ")
 }
 
 func (d *differences) lists(what string, before, after []string) {

@@ -13,39 +13,18 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// Program is a program as it would be started.
-type Program struct {
-	// Command and Args are those of the configuration, with references unexpanded.
-	Command string   `json:"command"`
-	Args    []string `json:"args,omitempty"`
-	// Dir is the absolute working directory, and DirTarget the directory that it leads to
-	// if it has symbolic links.
-	Dir       string `json:"dir"`
-	DirTarget string `json:"dirTarget,omitzero"`
-	// Files are those that run, the program first.
-	Files []commandfiles.File `json:"files"`
-	// Data are files among the arguments that do not run. Their content is not covered.
-	Data []string `json:"data,omitempty"`
-	// EnvFile is the environment file. Its variables are among Variables.
-	EnvFile   string     `json:"envFile,omitzero"`
-	Variables []Variable `json:"variables,omitempty"`
-	// NotCovered says what runs and is covered by no digest.
-	NotCovered []string `json:"notCovered,omitempty"`
-	// Concerns says what is unusual: files outside of the project whose content the program gets.
-	Concerns []string `json:"concerns,omitempty"`
-}
-
 // program describes the program of a target, whose references to variables are expanded.
-func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte) (*Program, *commandfiles.Found, error) {
+func (d *describer) program(t *mcpclient.CommandTarget) (*Program, *commandfiles.Found, error) {
+	u := d.upstream
 	source := sourceOf(u, t)
-	p := &Program{Command: source.Command.Written, Dir: t.Dir, EnvFile: source.EnvFile, Variables: s.variables(source.Env, key)}
+	p := &Program{Command: source.Command.Written, Dir: t.Dir, EnvFile: source.EnvFile, Variables: d.variables(source.Env)}
 	for _, arg := range source.Args {
 		p.Args = append(p.Args, arg.Written)
 	}
 	if !filepath.IsAbs(t.Dir) {
 		return nil, nil, fmt.Errorf("working directory %q: want an absolute path", t.Dir)
 	}
-	if err := s.checkLocal(t.Dir, u.Origin.Project); err != nil {
+	if err := d.checkLocal(t.Dir); err != nil {
 		return nil, nil, fmt.Errorf("working directory: %w", err)
 	}
 	real, err := filepath.EvalSymlinks(t.Dir)
@@ -57,8 +36,7 @@ func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte
 	}
 	command := commandfiles.Command{
 		Program: t.Path, Args: t.Args, Env: t.Env, Dir: t.Dir, DirTarget: p.DirTarget,
-		Home: s.home, Project: u.Origin.Project, Texts: textFiles(u, source),
-		CheckLocal: func(path string) error { return s.checkLocal(path, u.Origin.Project) },
+		Home: d.home, Project: u.Origin.Project, Texts: textFiles(u, source), CheckLocal: d.checkLocal,
 	}
 	if u.Settings.Dev {
 		command.DevDir, err = devDir(u, real)
@@ -80,7 +58,7 @@ func (s *Store) program(u *host.Upstream, t *mcpclient.CommandTarget, key []byte
 	if command.DevDir != "" && !slices.ContainsFunc(found.Files, func(file commandfiles.File) bool { return file.SHA256 == "" }) {
 		p.NotCovered = append(p.NotCovered, fmt.Sprintf("\"dev\" has no effect: it is for scripts that an interpreter gets as arguments, and none of them is below %s", command.DevDir))
 	}
-	p.Files, p.Data, p.Concerns = found.Files, found.Data, s.outsideFiles(u, source)
+	p.Files, p.Data, p.Concerns = found.Files, found.Data, d.outsideFiles(source)
 	return p, found, nil
 }
 
@@ -109,11 +87,11 @@ func textFiles(u *host.Upstream, source *host.Source) (files []string) {
 
 // outsideFiles names the files outside of a project whose content its configuration gives to a
 // program, also behind symbolic links.
-func (s *Store) outsideFiles(u *host.Upstream, source *host.Source) (concerns []string) {
+func (d *describer) outsideFiles(source *host.Source) (concerns []string) {
 	add := func(text host.Text, place string) {
 		for _, ref := range text.References {
 			concern := host.EscapeUnprintable(fmt.Sprintf("the file %s is outside of the project, and the program gets its content as %s", ref.Name, place))
-			if ref.Kind == host.FileReference && s.isOutside(u, ref.Name) && !slices.Contains(concerns, concern) {
+			if ref.Kind == host.FileReference && d.isOutside(ref.Name) && !slices.Contains(concerns, concern) {
 				concerns = append(concerns, concern)
 			}
 		}

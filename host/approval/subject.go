@@ -2,14 +2,13 @@ package approval
 
 import (
 	"bytes"
-	"context"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval/commandfiles"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // Subject is what an approval covers: a server as it would be started or connected to now.
@@ -25,31 +24,56 @@ type Subject struct {
 	Remote  *Remote  `json:"remote,omitzero"`
 }
 
-// describe returns the subject of an upstream. It returns nil for an upstream that is part
-// of the host. The error says why the upstream cannot be started.
-func (s *Store) describe(ctx context.Context, u *host.Upstream) (*Subject, *commandfiles.Found, error) {
-	t, isProgram := u.Target.(*mcpclient.CommandTarget)
-	if !isProgram && u.Source == nil {
-		return nil, nil, nil
-	}
-	key, err := s.key(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	subject := &Subject{Name: u.Key, File: u.Origin.File, Project: u.Origin.Project}
-	var files *commandfiles.Found
-	if isProgram {
-		subject.Program, files, err = s.program(u, t, key)
-	} else {
-		subject.Remote, err = s.remote(u, key)
-	}
-	if err == nil {
-		_, err = json.Marshal(subject) // fails for paths that are not UTF-8, which would be mistaken for each other
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return subject, files, nil
+// Program is a program as it would be started.
+type Program struct {
+	// Command and Args are those of the configuration, with references unexpanded.
+	Command string   `json:"command"`
+	Args    []string `json:"args,omitempty"`
+	// Dir is the absolute working directory, and DirTarget the directory that it leads to
+	// if it has symbolic links.
+	Dir       string `json:"dir"`
+	DirTarget string `json:"dirTarget,omitzero"`
+	// Files are those that run, the program first.
+	Files []commandfiles.File `json:"files"`
+	// Data are files among the arguments that do not run. Their content is not covered.
+	Data []string `json:"data,omitempty"`
+	// EnvFile is the environment file. Its variables are among Variables.
+	EnvFile   string     `json:"envFile,omitzero"`
+	Variables []Variable `json:"variables,omitempty"`
+	// NotCovered says what runs and is covered by no digest.
+	NotCovered []string `json:"notCovered,omitempty"`
+	// Concerns says what is unusual: files outside of the project whose content the program gets.
+	Concerns []string `json:"concerns,omitempty"`
+}
+
+// Remote is a server at a URL.
+type Remote struct {
+	// URL is that of the configuration, with references unexpanded. Its query and what
+	// follows a password are not shown to others.
+	URL       string     `json:"url"`
+	Transport string     `json:"transport"`
+	Headers   []Variable `json:"headers,omitempty"`
+	SignIn    []Variable `json:"signIn,omitempty"`
+	// Sends says which variables, inputs and files leave the machine, and where in the
+	// request.
+	Sends []string `json:"sends,omitempty"`
+	// Concerns says what is unusual: files outside of the project, and addresses that only
+	// this machine or its network can reach.
+	Concerns []string `json:"concerns,omitempty"`
+}
+
+// Variable is a variable, a header or another named text of the configuration.
+type Variable struct {
+	Name string `json:"name"`
+	// From is the text with its references unexpanded, if it has any and no other content.
+	From string `json:"from,omitzero"`
+	// Digest is a keyed digest of a text that is in the configuration.
+	Digest string `json:"digest,omitzero"`
+	// References are what the text refers to.
+	References []host.Reference `json:"references,omitempty"`
+
+	// Value is the text if it decides which code runs. It is shown, and not stored.
+	Value string `json:"-"`
 }
 
 // String returns the command, or the origin of the URL, in one line.
@@ -93,4 +117,37 @@ func (s *Subject) check() error {
 		return errors.New("it has neither a program nor a remote server")
 	}
 	return nil
+}
+
+// origin returns the URL without what may be a secret: a user, the path and the query.
+func (r *Remote) origin() string {
+	scheme, _, ok := strings.Cut(r.URL, "://")
+	if !ok {
+		return host.EscapeUnprintable(r.URL)
+	}
+	if scheme == "unix" {
+		return host.EscapeUnprintable(r.URL)
+	}
+	authority := authorityOf(r.URL)
+	return host.EscapeUnprintable(scheme + "://" + authority[strings.LastIndex(authority, "@")+1:])
+}
+
+// kind names what a subject is.
+func (s *Subject) kind() string {
+	if s.Remote != nil {
+		return "a remote server"
+	}
+	return "a program"
+}
+
+// quotedWords writes arguments as in a shell.
+func quotedWords(words []string) string {
+	if len(words) == 0 {
+		return "none"
+	}
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = host.ShellQuote(w)
+	}
+	return strings.Join(quoted, " ")
 }

@@ -5,35 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval/commandfiles"
 )
-
-// Variable is a variable, a header or another named text of the configuration.
-type Variable struct {
-	Name string `json:"name"`
-	// From is the text with its references unexpanded, if it has any and no other content.
-	From string `json:"from,omitzero"`
-	// Digest is a keyed digest of a text that is in the configuration.
-	Digest string `json:"digest,omitzero"`
-	// References are what the text refers to.
-	References []host.Reference `json:"references,omitempty"`
-
-	// Value is the text if it decides which code runs. It is shown, and not stored.
-	Value string `json:"-"`
-}
-
-// variables describes texts by their names.
-func (s *Store) variables(texts map[string]host.Text, key []byte) (all []Variable) {
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		all = append(all, describeText(name, texts[name], key))
-	}
-	return all
-}
 
 // describeText describes a text: a literal one, or the literal part of one with
 // references, by a keyed digest, so that a stored approval reveals no secret.
@@ -73,4 +49,16 @@ func onlyReferences(text host.Text) bool {
 		rest = after
 	}
 	return rest == ""
+}
+
+// source says where the value of a variable is from.
+func (v *Variable) source() string {
+	if len(v.References) == 0 {
+		return "the configuration"
+	}
+	var from []string
+	for _, ref := range v.References {
+		from = append(from, fmt.Sprintf("%s %s", ref.Kind, ref.Name))
+	}
+	return strings.Join(from, " and ")
 }
