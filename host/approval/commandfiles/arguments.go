@@ -1,9 +1,6 @@
 package commandfiles
 
 import (
-	"net/url"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -119,72 +116,6 @@ func (c *codeFinder) downloaded(name string, args []string) {
 	c.ownFiles(name, note)
 }
 
-// workingDirectoryFlags are the flags of wrappers and package managers whose value is the
-// directory in which they run a program.
-var workingDirectoryFlags = []string{"--directory", "--cwd", "--prefix", "--project", "--chdir", "--dir", "--cd", "--workspace", "-C"}
-
-// maxBases limits the working directories of one command.
-const maxBases = 16
-
-// directories adds the directories among the arguments in which a program may be run.
-func (c *codeFinder) directories(args []string) {
-	for i, arg := range args {
-		dirs := []string{argumentOf(arg, args, i, workingDirectoryFlags...)}
-		if rest, ok := strings.CutPrefix(arg, "-C"); ok {
-			dirs = append(dirs, rest)
-		}
-		if words := strings.FieldsFunc(arg, isShellSeparator); len(words) > 1 { // code for a shell
-			for j, word := range words[:min(len(words), maxCodeFiles)] {
-				if (word == "cd" || word == "pushd") && j+1 < len(words) {
-					dirs = append(dirs, words[j+1])
-				}
-			}
-		}
-		for _, dir := range dirs {
-			if dir != "" {
-				c.directory(dir)
-			}
-		}
-	}
-}
-
-// directory adds a directory, which is relative to each of those that are known.
-func (c *codeFinder) directory(dir string) {
-	for _, at := range c.places(dir) {
-		switch {
-		case slices.Contains(c.bases, at) || !c.isDir(at):
-		case len(c.bases) == maxBases:
-			c.note("what runs in %s, because there are more directories than are searched", at)
-		default:
-			c.bases = append(c.bases, at)
-		}
-	}
-}
-
-// argumentOf returns the value of a flag at an index: the rest of the word, or the next one.
-func argumentOf(arg string, args []string, i int, flags ...string) string {
-	for _, flag := range flags {
-		if value, ok := strings.CutPrefix(arg, flag+"="); ok {
-			return value
-		}
-		if arg == flag && i+1 < len(args) {
-			return args[i+1]
-		}
-	}
-	return ""
-}
-
-// shortValue is argumentOf, also for the value of a short flag in the same word: -fFILE.
-func shortValue(arg string, args []string, i int, flags []string) string {
-	if value := argumentOf(arg, args, i, flags...); value != "" {
-		return value
-	}
-	if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' && slices.Contains(flags, arg[:2]) {
-		return arg[2:]
-	}
-	return ""
-}
-
 // assigned regards a variable that a wrapper sets for its program, such as env does.
 func (c *codeFinder) assigned(arg string) {
 	name, value, _ := strings.Cut(arg, "=")
@@ -211,47 +142,4 @@ func (c *codeFinder) file(arg string) {
 			}
 		}
 	}
-}
-
-// fileWords returns the parts of an argument that may name files: the whole, what follows
-// "=", the value of a short flag such as -r./x.js, the words of a command for a shell, and
-// the elements of a list.
-func fileWords(arg string) (words []string) {
-	if len(arg) > maxVariable {
-		return nil
-	}
-	add := func(word string) {
-		if rest, ok := strings.CutPrefix(word, "file://"); ok {
-			if path, err := url.PathUnescape(rest); err == nil {
-				word = path
-			}
-		}
-		if word != "" && !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	}
-	add(arg)
-	parts := strings.FieldsFunc(arg, isShellSeparator)
-	for _, part := range parts[:min(len(parts), maxCodeFiles)] {
-		add(part)
-		if len(part) > 2 && part[0] == '-' && part[1] != '-' {
-			add(part[2:])
-		}
-	}
-	if _, rest, ok := strings.Cut(arg, "="); ok {
-		add(rest)
-	}
-	if before, rest, ok := strings.Cut(arg, ":"); ok && !(scheme.MatchString(before) && strings.HasPrefix(rest, "//")) { // -javaagent:FILE
-		add(rest)
-	}
-	return words
-}
-
-// scheme is that of a URL, of which the rest is no path.
-var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
-
-// isShellSeparator reports whether a character ends a word in code for a shell, or an element
-// of a list.
-func isShellSeparator(r rune) bool {
-	return strings.ContainsRune(" \t\n;&|()<>\"'`=,", r) || r == filepath.ListSeparator
 }

@@ -1,19 +1,19 @@
 package commandfiles
 
 import (
-	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"slices"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // A codeFinder finds the files that a command runs: the program, the interpreters of
 // scripts, and the files among its arguments and variables that are code. It rather takes
-// data for code, which asks the user too often, than code for data.
+// data for code, which only adds a digest, than code for data.
 type codeFinder struct {
+	fileAccess
+
 	dir    string            // working directory
 	bases  []string          // directories to which relative arguments may refer
 	path   string            // PATH
@@ -22,10 +22,6 @@ type codeFinder struct {
 	// home is the home directory of the user, and project that of the project. Both may be empty.
 	home, project string
 
-	// checkLocal returns an error for a path on another machine that a project names.
-	checkLocal func(path string) error
-
-	lookups  int // files that were searched for
 	commands map[foundCommand]bool
 	code     map[string][][]string // code for a shell with its commands
 	read     map[string]bool       // files that were searched for others
@@ -33,165 +29,10 @@ type codeFinder struct {
 	texts    int                   // above 0 while words of a text are regarded, which may be prose
 	tree     nodeTree
 	found    *Found
-	err      error // the first error of a file that runs
 }
 
-const (
-	// maxDepth limits the chain of interpreters and of programs that start programs.
-	maxDepth = 8
-	// maxLookups limits the files that are searched for, so that a project cannot make the host
-	// search for hours.
-	maxLookups = 100_000
-)
-
-// mayLookAt reports whether another file may be searched for at a path. Whatever looks at a
-// file calls it before: the server is not approved yet.
-func (c *codeFinder) mayLookAt(path string) bool {
-	c.lookups++
-	if c.lookups > maxLookups && c.err == nil {
-		c.err = fmt.Errorf("its arguments and variables can name more than %d files", maxLookups)
-	}
-	if c.err == nil {
-		c.err = c.checkLocal(path)
-	}
-	return c.err == nil
-}
-
-// command finds the files of a command with its arguments.
-func (c *codeFinder) command(name string, args []string) error {
-	file, err := c.lookUp(name, c.path)
-	switch {
-	case c.err != nil:
-		return c.err
-	case err != nil:
-		return err
-	}
-	c.run(RoleProgram, file, 0)
-	c.argumentsOf(file, args, 0)
-	return nil
-}
-
-// lookUp returns the absolute path of the file that a command runs: a name is looked up in
-// a PATH, in its absolute directories only; a path is relative to the working directory.
-func (c *codeFinder) lookUp(name, path string) (string, error) {
-	switch {
-	case name == "":
-		return "", errors.New("it is empty")
-	case filepath.Base(name) != name:
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(c.dir, name)
-		}
-		return c.executable(name)
-	}
-	for _, at := range filepath.SplitList(path) {
-		if !filepath.IsAbs(at) {
-			continue
-		}
-		if found, err := c.executable(filepath.Join(at, name)); err == nil {
-			return found, nil
-		}
-	}
-	if _, err := c.executable(filepath.Join(c.dir, name)); err == nil {
-		return "", fmt.Errorf("it is not in the PATH; for the program in %s write %s", c.dir, filepath.Join(c.dir, name))
-	}
-	return "", errors.New("it is not in the PATH")
-}
-
-// executable returns the file that is executed for an absolute path, on Windows perhaps with
-// another suffix.
-func (c *codeFinder) executable(at string) (string, error) {
-	if !c.mayLookAt(at) {
-		return "", c.err
-	}
-	return exec.LookPath(at)
-}
-
-// inner finds the files of a command that another program starts. The program is looked up as
-// the system does for a process in each of the directories.
-func (c *codeFinder) inner(name string, args []string, depth int) {
-	programs := c.lookUpInner(name)
-	for _, file := range programs {
-		c.run(RoleInterpreter, file, depth)
-	}
-	for _, at := range c.places(name) { // such as a script for "uv run"
-		if c.isRegular(at) {
-			c.run(RoleScript, at, depth)
-		}
-	}
-	if len(programs) == 0 {
-		if c.guesses == 0 {
-			c.note("the program %s, which is not there", name)
-		}
-		c.arguments(name, args, depth)
-		return
-	}
-	for _, file := range programs {
-		c.argumentsOf(file, args, depth)
-	}
-}
-
-// lookUpInner returns the files that a name or path can lead to in another process: several
-// if that depends on its working directory, none if there is none.
-func (c *codeFinder) lookUpInner(name string) (found []string) {
-	add := func(at string) bool {
-		file, err := c.executable(at)
-		if err == nil && !slices.Contains(found, file) {
-			found = append(found, file)
-		}
-		return err == nil
-	}
-	if name == "" || filepath.Base(name) != name {
-		for _, at := range c.places(name) {
-			add(at)
-		}
-		return found
-	}
-	for _, dir := range filepath.SplitList(c.path) {
-		isThere := false
-		for _, base := range c.bases {
-			for _, at := range c.readings(dir, base) {
-				isThere = add(filepath.Join(at, name)) || isThere
-			}
-		}
-		if isThere && (filepath.IsAbs(dir) || len(c.bases) == 1) {
-			break
-		}
-	}
-	return found
-}
-
-// run adds a file that is executed, the files that its first line names, and the program
-// behind it if it is a shim.
-func (c *codeFinder) run(role Role, file string, depth int) {
-	if c.found.has(file) {
-		return
-	}
-	c.add(role, file)
-	if c.err != nil {
-		return
-	}
-	c.environmentOf(file)
-	if real := c.behindShim(file); real != "" {
-		c.run(RoleInterpreter, real, depth+1)
-	}
-	words := shebang(file)
-	if len(words) == 0 || depth >= maxDepth {
-		return
-	}
-	interpreters := c.lookUpInner(words[0])
-	if len(interpreters) == 0 {
-		c.note("the interpreter %s of %s, which is not there", words[0], file)
-	}
-	for _, interpreter := range interpreters {
-		c.run(RoleInterpreter, interpreter, depth+1)
-		if filepath.Base(filepath.Dir(file)) != "shims" {
-			c.note("modules that the script imports")
-		}
-		if len(words) > 1 {
-			c.argumentsOf(interpreter, append(words[1:], file), depth+1)
-		}
-	}
-}
+// maxDepth limits the chain of interpreters and of programs that start programs.
+const maxDepth = 8
 
 // add digests a file that runs.
 func (c *codeFinder) add(role Role, file string) {
@@ -204,6 +45,19 @@ func (c *codeFinder) add(role Role, file string) {
 	}
 }
 
+// places returns the absolute paths that a path can lead to in the working directories.
+func (c *codeFinder) places(path string) (all []string) {
+	for _, base := range c.bases {
+		for _, at := range c.readings(path, base) {
+			if !slices.Contains(all, at) {
+				all = append(all, at)
+			}
+		}
+	}
+	return all
+}
+
+// note says what runs and is covered by no digest, once.
 func (c *codeFinder) note(format string, args ...any) {
 	note := sprintEscaped(format, args...)
 	if !slices.Contains(c.found.NotCovered, note) {
@@ -211,9 +65,6 @@ func (c *codeFinder) note(format string, args ...any) {
 	}
 }
 
-func absolute(path, base string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(base, path)
+func sprintEscaped(format string, args ...any) string {
+	return host.EscapeUnprintable(fmt.Sprintf(format, args...))
 }

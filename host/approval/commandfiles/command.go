@@ -1,7 +1,6 @@
 // Package commandfiles finds the files that a command runs: the program, the interpreters of
 // scripts, and the files among its arguments, its variables and in its working directory that
-// are code. It starts nothing. It decides about nothing either: it rather takes data for code
-// than code for data.
+// are code. It starts nothing, and decides nothing.
 //
 // Find digests each file before it reads it, so that a file that is exchanged meanwhile has
 // another digest than what was found in it, and Verify finds it.
@@ -50,7 +49,7 @@ func (e *ProgramError) Unwrap() error { return e.Err }
 func Find(command *Command) (*Found, error) {
 	c := &codeFinder{
 		dir: command.Dir, bases: []string{command.Dir}, path: searchPath(command.Env), env: command.Env, devDir: command.DevDir,
-		home: command.Home, project: command.Project, checkLocal: command.CheckLocal,
+		home: command.Home, project: command.Project, fileAccess: fileAccess{checkLocal: command.CheckLocal},
 		found: new(Found), commands: make(map[foundCommand]bool), code: make(map[string][][]string), read: make(map[string]bool),
 	}
 	if userfile.HasParent(command.Dir) && command.DirTarget != "" {

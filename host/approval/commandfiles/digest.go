@@ -9,6 +9,9 @@ import (
 	"os"
 )
 
+// maxCodeSize limits the size of a file that runs in bytes.
+const maxCodeSize = 2 << 30
+
 // digestFile returns the SHA-256 of a file's content, and the file as it was opened.
 func digestFile(path string) (sum string, info fs.FileInfo, err error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // to open a pipe would block

@@ -1,39 +1,10 @@
 package commandfiles
 
 import (
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
-
-// pipxPrograms adds what pipx runs for the name of a package if it is in the working
-// directory: a script of that name, or a program of a package in __pypackages__.
-func (c *codeFinder) pipxPrograms(name string) {
-	if !filepath.IsLocal(name) {
-		return
-	}
-	for _, base := range c.bases {
-		if script := filepath.Join(base, name); c.isRegular(script) {
-			c.add(RoleScript, script)
-		}
-		packages := filepath.Join(base, "__pypackages__")
-		for _, version := range c.names(packages) {
-			if program := filepath.Join(packages, version, "lib", "bin", name); c.isRegular(program) {
-				c.add(RoleScript, program)
-				c.note("the modules in %s, which pipx runs instead of a package that it downloads", packages)
-			}
-		}
-	}
-}
-
-// withoutVersion returns the name of a package without its version.
-func withoutVersion(pkg string) string {
-	if i := strings.LastIndex(pkg, "@"); i > 0 {
-		return pkg[:i]
-	}
-	return pkg
-}
 
 // downloads says what a program gets from elsewhere and runs. It is empty for programs that
 // do not.
@@ -77,29 +48,6 @@ func downloads(name string, args []string) string {
 }
 
 var imageWithDigest = regexp.MustCompile(`^[a-z0-9][^=\s]*@sha256:[0-9a-f]{64}$`)
-
-// packageFlags are the flags of programs that download packages whose value is the package that
-// has the program to run. The first operand then names that program.
-var packageFlags = map[string][]string{
-	"npx": {"-p", "--package"}, "npm": {"-p", "--package"}, "pnpx": {"--package"}, "pnpm": {"--package"}, "yarn": {"-p", "--package"},
-	"bunx": {"-p", "--package"}, "bun": {"-p", "--package"}, "uvx": {"--from"}, "uv": {"--from"}, "pipx": {"--spec"},
-}
-
-// addedPackageFlags are those whose value is a package that is downloaded in addition.
-var addedPackageFlags = []string{"--with", "--with-editable"}
-
-// operandsOf returns the arguments that are neither flags nor their values, and where they are.
-func operandsOf(name string, args []string) (operands []string, positions []int) {
-	for i, arg := range args {
-		switch {
-		case strings.HasPrefix(arg, "-"):
-		case i > 0 && (takesValue(name, args[i-1]) || slices.Contains(packageFlags[name], args[i-1])):
-		default:
-			operands, positions = append(operands, arg), append(positions, i)
-		}
-	}
-	return operands, positions
-}
 
 var withVersion = regexp.MustCompile(`.[@=][0-9][^/]*$`)
 

@@ -7,12 +7,9 @@ import (
 	"path/filepath"
 )
 
-const (
-	// maxCodeFiles limits the files of one server that run, and maxCodeSize the size of one
-	// in bytes, so that a project cannot make the host read for hours.
-	maxCodeFiles = 256
-	maxCodeSize  = 2 << 30
-)
+// maxCodeFiles limits the files of one server that run, so that a project cannot make the host
+// read for hours.
+const maxCodeFiles = 256
 
 // File is a file that runs.
 type File struct {

@@ -64,11 +64,6 @@ func (c *codeFinder) startsPrograms(arg string) bool {
 	return len(c.lookUpInner(arg)) > 0
 }
 
-// isKnown reports whether what a program runs is found among its arguments.
-func isKnown(name string) bool {
-	return isInterpreterOrWrapper(name) || configurationFiles[name] != nil || startupFiles[name] != nil || environmentLoaders[name] || slices.Contains(containerPrograms, name)
-}
-
 // shellCode regards the commands of code that a program gives to a shell, and reports whether
 // there are any.
 func (c *codeFinder) shellCode(commands [][]string, depth int) (isCommand bool) {

@@ -23,11 +23,11 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 
 // manifest reads the package.json of a directory. A server with a larger one is not started,
 // because what it names could not be found.
-func (c *codeFinder) manifest(dir string) (m manifest, ok bool) {
+func (a *fileAccess) manifest(dir string) (m manifest, ok bool) {
 	at := filepath.Join(dir, "package.json")
-	text := c.start(at, maxManifest+1)
-	if len(text) > maxManifest && c.err == nil {
-		c.err = fmt.Errorf("%s has more than %d bytes", at, maxManifest)
+	text := a.start(at, maxManifest+1)
+	if len(text) > maxManifest && a.err == nil {
+		a.err = fmt.Errorf("%s has more than %d bytes", at, maxManifest)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	return m, json.Unmarshal(text, &m, lenient) == nil
@@ -89,25 +89,25 @@ func (m manifest) programs() map[string]string {
 
 // programs returns the programs of the package in a directory by their names, also those that
 // are there because they are in its directory of programs.
-func (c *codeFinder) programs(dir string, m manifest) map[string]string {
+func (a *fileAccess) programs(dir string, m manifest) map[string]string {
 	programs := m.programs()
 	if bin := m.texts("directories")["bin"]; bin != "" {
-		c.programsBelow(dir, path.Clean(bin), 0, programs)
+		a.programsBelow(dir, path.Clean(bin), 0, programs)
 	}
 	return programs
 }
 
-func (c *codeFinder) programsBelow(dir, bin string, depth int, programs map[string]string) {
-	for _, name := range c.names(filepath.Join(dir, filepath.FromSlash(bin))) {
+func (a *fileAccess) programsBelow(dir, bin string, depth int, programs map[string]string) {
+	for _, name := range a.names(filepath.Join(dir, filepath.FromSlash(bin))) {
 		file := path.Join(bin, name)
 		switch at := filepath.Join(dir, filepath.FromSlash(file)); {
-		case c.isRegular(at):
+		case a.isRegular(at):
 			if _, ok := programs[name]; ok {
 				name = file // both may run
 			}
 			programs[name] = file
 		case depth < maxDepth:
-			c.programsBelow(dir, file, depth+1, programs)
+			a.programsBelow(dir, file, depth+1, programs)
 		}
 	}
 }

@@ -120,3 +120,9 @@ func cutScheme(word string) (rest string, ok bool) {
 	}
 	return strings.TrimPrefix(word[4:], "/"), true
 }
+
+// packageVerbs are operands before the one that names a package.
+var packageVerbs = []string{"exec", "x", "dlx", "run", "run-script", "rum", "urn", "tool", "create", "init", "innit", "workspace", "workspaces", "foreach", "recursive"}
+
+// packageSwitches are common flags without a value.
+var packageSwitches = []string{"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--no-cache", "--isolated", "--bun", "--no", "--no-install", "--prefer-online", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--verbose", "-A", "-s", "--workspaces", "-ws", "--recursive", "-r", "--"}

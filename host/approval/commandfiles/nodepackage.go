@@ -93,12 +93,6 @@ func (c *codeFinder) packagesByPath(name string, args []string, depth int) {
 	}
 }
 
-// packageVerbs are operands before the one that names a package.
-var packageVerbs = []string{"exec", "x", "dlx", "run", "run-script", "rum", "urn", "tool", "create", "init", "innit", "workspace", "workspaces", "foreach", "recursive"}
-
-// packageSwitches are common flags without a value.
-var packageSwitches = []string{"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--no-cache", "--isolated", "--bun", "--no", "--no-install", "--prefer-online", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--verbose", "-A", "-s", "--workspaces", "-ws", "--recursive", "-r", "--"}
-
 // hasProgramOf reports whether the package of a directory has a program of one of the names,
 // or cannot be read.
 func (c *codeFinder) hasProgramOf(dir string, names []string) bool {
@@ -111,7 +105,7 @@ func (c *codeFinder) hasProgramOf(dir string, names []string) bool {
 }
 
 // nodePackage adds what decides which program of a package runs, and the programs. Their
-// appearing, vanishing or changing needs approval.
+// appearing, vanishing or changing changes what is found.
 func (c *codeFinder) nodePackage(dir string, depth int) {
 	if !c.isDir(dir) {
 		return

@@ -1,7 +1,6 @@
 package commandfiles
 
 import (
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -155,20 +154,4 @@ func (c *codeFinder) expand(dir string, segments []string, depth int) (dirs []st
 		}
 	}
 	return dirs
-}
-
-// directoriesIn returns the names of the directories in another one in which workspaces may be.
-func (c *codeFinder) directoriesIn(dir string) (names []string) {
-	if !c.mayLookAt(dir) {
-		return nil
-	}
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		name := entry.Name()
-		isDir := entry.IsDir() || entry.Type()&os.ModeSymlink != 0 && c.isDir(filepath.Join(dir, name))
-		if isDir && name != "node_modules" && !strings.HasPrefix(name, ".") {
-			names = append(names, name)
-		}
-	}
-	return names
 }

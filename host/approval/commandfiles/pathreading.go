@@ -9,30 +9,18 @@ import (
 	"github.com/fondaco/fondaco/host/userfile"
 )
 
-// places returns the absolute paths that a path can lead to in the working directories.
-func (c *codeFinder) places(path string) (all []string) {
-	for _, base := range c.bases {
-		for _, at := range c.readings(path, base) {
-			if !slices.Contains(all, at) {
-				all = append(all, at)
-			}
-		}
-	}
-	return all
-}
-
 // readings returns the absolute paths that a path can lead to in a directory. Node.js and Go take
 // ".." from the text of a path, and their working directory is without symbolic links; the system
 // follows a symbolic link before "..".
-func (c *codeFinder) readings(path, base string) []string {
+func (a *fileAccess) readings(path, base string) []string {
 	all := []string{absolute(path, base)}
 	if runtime.GOOS == "windows" || !userfile.HasParent(path) {
 		return all
 	}
-	if !c.mayLookAt(base) {
+	if !a.mayLookAt(base) {
 		return all
 	}
-	for _, at := range []string{absolute(path, userfile.RealPath(base)), c.afterLinks(path, base)} {
+	for _, at := range []string{absolute(path, userfile.RealPath(base)), a.afterLinks(path, base)} {
 		if !slices.Contains(all, at) {
 			all = append(all, at)
 		}
@@ -41,7 +29,7 @@ func (c *codeFinder) readings(path, base string) []string {
 }
 
 // afterLinks returns the absolute path of a path whose symbolic links are followed before "..".
-func (c *codeFinder) afterLinks(path, base string) string {
+func (a *fileAccess) afterLinks(path, base string) string {
 	at := base
 	if filepath.IsAbs(path) {
 		at = "/"
@@ -50,7 +38,7 @@ func (c *codeFinder) afterLinks(path, base string) string {
 		switch {
 		case name != "..":
 			at = filepath.Join(at, name)
-		case c.mayLookAt(at):
+		case a.mayLookAt(at):
 			at = filepath.Dir(userfile.RealPath(at))
 		}
 	}
@@ -76,4 +64,12 @@ func (c *codeFinder) asSystemReads(args []string) []string {
 		return nil
 	}
 	return read
+}
+
+// absolute returns a path that may be relative to a directory.
+func absolute(path, base string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(base, path)
 }

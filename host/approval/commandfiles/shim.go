@@ -2,17 +2,11 @@ package commandfiles
 
 import (
 	"encoding/json/v2"
-	"fmt"
 	"path/filepath"
 	"strings"
 
-	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/userfile"
 )
-
-func sprintEscaped(format string, args ...any) string {
-	return host.EscapeUnprintable(fmt.Sprintf(format, args...))
-}
 
 // behindShim returns the program that a shim of a version manager starts. It is empty if
 // the file is no shim. A shim whose program cannot be found is reported.
@@ -125,31 +119,4 @@ func (c *codeFinder) voltaProgram(root, name string) string {
 		return ""
 	}
 	return filepath.Join(root, "tools", "image", "node", version, "bin", name)
-}
-
-// wordsOfFile returns the words of a small text file, without comments, separated by spaces.
-func (c *codeFinder) wordsOfFile(path string) string {
-	if !c.isRegular(path) {
-		return ""
-	}
-	var words []string
-	for _, line := range strings.Split(string(c.start(path, 64<<10)), "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		words = append(words, strings.Fields(line)...)
-	}
-	return strings.Join(words, " ")
-}
-
-// wordsOfFileAbove is wordsOfFile for the first file of a name in a directory or above it.
-func (c *codeFinder) wordsOfFileAbove(dir, name string) string {
-	for {
-		if words := c.wordsOfFile(filepath.Join(dir, name)); words != "" {
-			return words
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return ""
-		}
-		dir = above
-	}
 }

@@ -28,3 +28,8 @@ func (c *codeFinder) ownFiles(name, download string) {
 	}
 	c.note("what %s reads in its working directory by itself", name)
 }
+
+// isKnown reports whether what a program runs is found among its arguments.
+func isKnown(name string) bool {
+	return isInterpreterOrWrapper(name) || configurationFiles[name] != nil || startupFiles[name] != nil || environmentLoaders[name] || slices.Contains(containerPrograms, name)
+}

@@ -79,9 +79,6 @@ func isPath(name string) bool {
 	return name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH")
 }
 
-// maxVariable is the length of a variable's value up to which it is searched for files.
-const maxVariable = 16 << 10
-
 // loadedSuffixes are those that interpreters add to the name of a file to load.
 var loadedSuffixes = []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".node", ".rb", ".pl", ".pm", ".py", ".lua"}
 

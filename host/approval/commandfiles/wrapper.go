@@ -57,25 +57,3 @@ func wrapped(name string, args []string) (inner []string, ok bool) {
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 var durationWord = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
-
-// uvValues are the flags of uv and uvx that have a value in the next word.
-var uvValues = strings.Fields(`--directory --project --with -w --python -p --from --env-file --extra --group --only-group --package --index-url -i --index --default-index --extra-index-url
-	--find-links -f --with-requirements --with-editable -c --constraint --constraints -b --build-constraint --build-constraints --override --overrides --config-file --cache-dir --exclude-newer
-	--python-platform --resolution --prerelease --link-mode --config-setting -C --upgrade-package -P --refresh-package --reinstall-package --allow-insecure-host`)
-
-// valueFlags are the flags of wrappers and package managers that have a value in the next word.
-var valueFlags = map[string][]string{
-	"env": {"-u", "-C", "--unset", "--chdir"}, "nice": {"-n"}, "ionice": {"-c", "-n", "-p"}, "sudo": {"-u", "-g", "-h", "-p"}, "doas": {"-u"},
-	"timeout": {"-k", "-s"}, "stdbuf": {"-i", "-o", "-e"}, "conda": {"-n", "-p"}, "micromamba": {"-n", "-p"}, "mamba": {"-n", "-p"},
-	"npx":    {"--prefix", "--registry", "--cache", "-w", "--workspace", "-c", "--call", "--userconfig", "--globalconfig", "--node-options", "--script-shell"},
-	"npm":    {"--prefix", "--registry", "--cache", "-w", "--workspace", "-c", "--call", "--userconfig", "--globalconfig", "--node-options", "--script-shell", "-C"},
-	"pnpm":   {"-C", "--dir", "--filter", "-F", "--filter-prod"},
-	"yarn":   {"--cwd", "--use-yarnrc"},
-	"bun":    {"--cwd", "--filter", "-F"},
-	"uvx":    uvValues,
-	"pipx":   {"--python"},
-	"uv":     uvValues,
-	"poetry": {"-C", "--directory", "-P", "--project"}, "dotenv": {"-f", "-e"}, "mise": {"-C"}, "fnm": {"--using"},
-}
-
-func takesValue(name, flag string) bool { return slices.Contains(valueFlags[name], flag) }
