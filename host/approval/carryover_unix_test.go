@@ -62,6 +62,20 @@ func TestScriptOfTheAdministratorIsCarriedOver(t *testing.T) {
 	m.mustAsk(linked, "the content of the script /usr/share/more.js has changed")
 }
 
+// A file that only root can write was changed by the administrator.
+func TestConfigurationOfTheAdministratorIsCarriedOver(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("usr/.npmrc", "registry")
+	u := m.server("usr/share/proj", "x", "npx", "-y", "server@1.0.0")
+	m.approve(u)
+	m.write("usr/.npmrc", "another")
+	m.mustNotAsk(u)
+	if len(m.carried) != 1 || !strings.Contains(fmt.Sprint(m.carried), "/usr/.npmrc has changed") {
+		t.Errorf("got %q, want the changed file in the audit log", m.carried)
+	}
+}
+
 func TestOneQuestionCoversAllServersOfAReplacedInterpreter(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

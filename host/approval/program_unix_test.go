@@ -258,192 +258,6 @@ func TestDataAndReferencesDoNotAsk(t *testing.T) {
 	}
 }
 
-func TestFilesThatRunAreFound(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	for name, content := range map[string]string{
-		"proj/server.py": "x", "proj/server.js": "x", "proj/server.ts": "x", "proj/setup.js": "x", "proj/plain": "x", "proj/app/__main__.py": "x",
-		"proj/pkg/package.json": `{"main": "lib/main"}`, "proj/pkg/lib/main.js": "x", "proj/start": "#!/usr/bin/env -S node --no-warnings\n",
-		"proj/data.csv": "a,b", "proj/agent.jar": "x", "proj/tools/mod.py": "x", "proj/script": "#!" + m.path("usr/bin/sh") + " -e\n", "proj/bin/native": "\x7fELF",
-	} {
-		m.write(name, content)
-	}
-	m.write("proj/bin/start", "#!"+m.path("usr/bin/env")+" node\n")
-	tests := []struct {
-		words []string
-		want  string
-	}{
-		{[]string{"python3", "server.py"}, "program /usr/bin/python3, script /proj/server.py"},
-		{[]string{"python3", "-u", "server.py", "data.csv"}, "program /usr/bin/python3, script /proj/server.py; data /proj/data.csv"},
-		{[]string{"python3", "-u", "plain", "data.csv"}, "program /usr/bin/python3, script /proj/plain; data /proj/data.csv"},
-		{[]string{"python3", "-m", "tools.mod"}, "program /usr/bin/python3, script /proj/tools/mod.py"},
-		{[]string{"python3", "app"}, "program /usr/bin/python3, script /proj/app/__main__.py"},
-		{[]string{"node", "--require", "./setup.js", "server.js"}, "program /usr/bin/node, script /proj/setup.js, script /proj/server.js"},
-		{[]string{"node", "--require=./setup.js", "server"}, "program /usr/bin/node, script /proj/setup.js, script /proj/server.js"},
-		{[]string{"node", "--import", "file://" + m.path("proj/setup.js"), "pkg"}, "program /usr/bin/node, script /proj/setup.js, script /proj/pkg/lib/main.js"},
-		{[]string{"node", "-r./setup.js", "plain"}, "program /usr/bin/node, script /proj/setup.js, script /proj/plain"},
-		{[]string{"deno", "run", "-A", "server.ts"}, "program /usr/bin/deno, script /proj/server.ts"},
-		{[]string{"sh", "-c", "cd . && exec python3 ./server.py"}, "program /usr/bin/sh, interpreter /usr/bin/python3, script /proj/server.py"},
-		{[]string{"env", "A=b", "python3", "server.py"}, "program /usr/bin/env, interpreter /usr/bin/python3, script /proj/server.py"},
-		{[]string{"env", "-S", "node server.js"}, "program /usr/bin/env, interpreter /usr/bin/node, script /proj/server.js"},
-		{[]string{"./bin/start", "data.csv"}, "program /proj/bin/start, interpreter /usr/bin/env, interpreter /usr/bin/node; data /proj/data.csv"},
-		{[]string{"./bin/native", "script", "--plugin=agent.jar"}, "program /proj/bin/native, script /proj/script, script /proj/agent.jar"},
-		{[]string{"npm", "--prefix", "pkg", "run", "serve"}, "program /usr/bin/npm, script /proj/pkg/package.json"},
-	}
-	for _, test := range tests {
-		u := m.server("proj", "x", test.words[0], test.words[1:]...)
-		p := m.check(u)
-		got := strings.Join(m.files(p), ", ")
-		for _, data := range p.Subject.Program.Data {
-			got += "; data " + strings.TrimPrefix(data, m.root)
-		}
-		if got != test.want {
-			t.Errorf("%q: got %s, want %s", test.words, got, test.want)
-		}
-	}
-}
-
-func TestRealInterpreterBehindAShimIsNamed(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	m.write("home/.pyenv/shims/python3", "#!"+m.path("usr/bin/sh")+"\nexec pyenv\n")
-	m.write("home/.pyenv/version", "3.11.2\n")
-	m.write("home/.pyenv/versions/3.11.2/bin/python3", "\x7fELF 3.11")
-	m.write("home/.pyenv/versions/3.12.1/bin/python3", "\x7fELF 3.12")
-	m.write("home/.asdf/shims/node", "#!"+m.path("usr/bin/env")+" sh\n# asdf-plugin: nodejs 18.0.0\n# asdf-plugin: nodejs 20.1.0\nexec asdf\n")
-	m.write("home/.asdf/installs/nodejs/20.1.0/bin/node", "\x7fELF 20.1")
-	m.write("asdf/.tool-versions", "python 3.11\nnodejs 20.1.0\n")
-	m.write("home/.volta/bin/volta-shim", "\x7fELF shim")
-	m.link("home/.volta/bin/node", "volta-shim")
-	m.write("home/.volta/tools/user/platform.json", `{"node": {"runtime": "22.0.0"}}`)
-	m.write("home/.volta/tools/image/node/22.0.0/bin/node", "\x7fELF 22")
-	m.write("home/mise/shims/node", "\x7fELF mise")
-	m.link("venv/bin/python", m.path("usr/bin/python3"))
-	for _, project := range []string{"global", "local", "asdf", "volta", "venv", "mise"} {
-		m.write(project+"/server.py", "x")
-	}
-	m.write("local/.python-version", "3.12\n")
-	for _, test := range []struct{ project, path, command, want string }{
-		{"global", "home/.pyenv/shims", "python3", "interpreter /home/.pyenv/versions/3.11.2/bin/python3"},
-		{"local", "home/.pyenv/shims", "python3", "interpreter /home/.pyenv/versions/3.12.1/bin/python3"},
-		{"asdf", "home/.asdf/shims", "node", "interpreter /home/.asdf/installs/nodejs/20.1.0/bin/node"},
-		{"volta", "home/.volta/bin", "node", "interpreter /home/.volta/tools/image/node/22.0.0/bin/node"},
-		{"venv", "venv/bin", "python", "program /venv/bin/python -> /usr/bin/python3"},
-	} {
-		u := m.server(test.project, "x", test.command, "server.py")
-		u.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path(test.path)
-		if got := m.files(m.check(u)); !slices.Contains(got, test.want) {
-			t.Errorf("%s: got %q, want %s", test.project, got, test.want)
-		}
-	}
-	unknown := m.server("mise", "x", "node", "server.py")
-	unknown.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/mise/shims")
-	m.must(os.MkdirAll(m.path("home/mise/installs"), 0o700))
-	if got := m.check(unknown).Subject.Program.NotCovered; !strings.Contains(fmt.Sprint(got), "which its version manager chooses") {
-		t.Errorf("got %q, want it said that the program is unknown", got)
-	}
-}
-
-// The links of a version manager lead to the manager, which starts the program of their name.
-func TestLinksOfVersionManagersAreReadByTheirNames(t *testing.T) {
-	t.Parallel()
-	for _, manager := range []string{"mise", "rtx", "asdf", "volta-shim", "unknown-manager"} {
-		for _, test := range []struct {
-			words   []string
-			changed string
-		}{
-			{[]string{"npx", "-y", "server"}, "node_modules/.bin/server"},
-			{[]string{"npx", "-y", "server"}, ".npmrc"},
-			{[]string{"uvx", "server"}, "uv.toml"},
-			{[]string{"just", "serve"}, "justfile"},
-			{[]string{"docker", "compose", "up"}, "compose.yaml"},
-			{[]string{"node", "plain"}, "plain"},
-			{[]string{"env", "just", "serve"}, "justfile"},
-		} {
-			m := newMachine(t)
-			m.write("home/bin/"+manager, "\x7fELF manager")
-			m.write("proj/plain", "x")
-			for _, program := range []string{"npx", "uvx", "just", "docker", "node"} {
-				m.link("home/shims/"+program, m.path("home/bin/"+manager))
-			}
-			u := m.server("proj", "x", test.words[0], test.words[1:]...)
-			u.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/shims") + ":" + m.path("usr/bin")
-			m.approve(u)
-			m.write("proj/"+test.changed, "evil")
-			m.mustAsk(u, "/proj/"+test.changed)
-		}
-	}
-}
-
-// What the version manager itself reads chooses the program that it starts.
-func TestSettingsOfTheManagerBehindALinkNeedApproval(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	m.write("home/bin/mise", "\x7fELF mise")
-	m.link("home/shims/just", m.path("home/bin/mise"))
-	u := m.server("proj", "x", "just", "serve")
-	u.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/shims")
-	m.approve(u)
-	m.write("proj/mise.toml", "evil")
-	m.mustAsk(u, "/proj/mise.toml runs, which did not")
-}
-
-// A version file that names another interpreter needs approval, because that one runs.
-func TestVersionFileOfAShimIsCovered(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	m.write("home/.pyenv/shims/python3", "#!"+m.path("usr/bin/sh")+"\n")
-	m.write("home/.pyenv/version", "3.11.2\n")
-	m.write("home/.pyenv/versions/3.11.2/bin/python3", "\x7fELF 3.11")
-	m.write("home/.pyenv/versions/evil/bin/python3", "\x7fELF evil")
-	m.write("proj/server.py", "x")
-	u := m.server("proj", "x", "python3", "server.py")
-	u.Target.(*mcpclient.CommandTarget).Env["PATH"] = m.path("home/.pyenv/shims")
-	m.approve(u)
-	m.write("proj/.python-version", "evil\n")
-	m.mustAsk(u, "/home/.pyenv/versions/evil/bin/python3 runs, which did not")
-}
-
-func TestWhatNoDigestCoversIsSaid(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	m.write("proj/server.py", "x")
-	m.write("usr/bin/uv", "\x7fELF uv")
-	m.write("proj/bin/start", "#!"+m.path("usr/bin/sh")+"\n")
-	for _, dir := range []string{"proj/node_modules/@example/local", "node_modules/above"} {
-		m.must(os.MkdirAll(m.path(dir), 0o700))
-	}
-	for want, words := range map[string][]string{
-		"the packages that uv installs before":                           {"uv", "run", "server.py"},
-		"modules that the script imports":                                {"./bin/start"},
-		"/proj/node_modules/@example/local, which is run instead of one": {"npx", "-y", "@example/local@1.0.0"},
-		"/node_modules/above, which is run instead of one":               {"npx", "above"},
-		"that the script imports":                                        {"python3", "server.py"},
-		"the module server and what it imports":                          {"python3", "-m", "server"},
-		"the package @example/files@1.0.0, which npx downloads":          {"npx", "-y", "@example/files@1.0.0"},
-		"no version is given, so it may be another one":                  {"npx", "-y", "@example/files"},
-		"the package mcp-server, which uvx downloads":                    {"uvx", "mcp-server"},
-		"the package evil, which uvx downloads":                          {"uvx", "--python", "3.12", "--from", "evil", "mcp-server"},
-		"the package server and more, which uvx downloads":               {"uvx", "--with", "more", "server", "--port", "1"},
-		"the package evil@1, which npx downloads and runs":               {"npx", "--package=evil@1", "server"},
-		"the package evil and x, which npx downloads and runs":           {"npx", "evil", "-p", "x"},
-		"the package evil, which uv downloads":                           {"uv", "tool", "run", "evil", "--name", "nice"},
-		"the script serve of package.json":                               {"npm", "--prefix", "api", "run", "serve"},
-		"the script start of package.json":                               {"npm", "run", "start"},
-		"what go compiles or runs: run .":                                {"go", "run", "."},
-		"the image, which is named without a digest":                     {"docker", "run", "-i", "image", "--x=@sha256:", "@sha256:"},
-		"the image, if it is another one than a@sha256:000":              {"docker", "run", "--name", "a@sha256:" + strings.Repeat("0", 64), "evil"},
-		"npm:evil, which deno downloads":                                 {"deno", "run", "npm:evil"},
-		"the programs and modules that the code after -c runs":           {"sh", "-c", "x"},
-		"what node runs, because its arguments name no file":             {"node"},
-		"the program missing, which is not there":                        {"env", "missing"},
-	} {
-		if got := m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered; !strings.Contains(strings.Join(got, "\n"), want) {
-			t.Errorf("%q: got %q, want %s", words, got, want)
-		}
-	}
-}
-
 func TestWhatIsStartedIsWhatOthersDecideAbout(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-363a")
@@ -558,6 +372,35 @@ func TestProgramThatCannotBeFoundIsAnError(t *testing.T) {
 	}
 }
 
+func TestNothingOnAnotherMachineIsLookedAtForAProject(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-363a")
+	m := newMachine(t)
+	net := m.path("net")
+	// As on Windows, with a directory in place of another machine.
+	m.a.SetCheckLocal(func(path, project string) error {
+		if project != "" && strings.HasPrefix(path, net) {
+			return errors.New(path + " leads to another machine")
+		}
+		return nil
+	})
+	m.write("net/x.js", "x")
+	argument, dir := m.server("proj", "x", "node", m.path("net/x.js")), m.server("net", "x", "node", "-v")
+	dir.Origin.Project = m.path("proj")
+	for want, u := range map[string]*host.Upstream{
+		m.path("net/x.js") + " leads to another machine":          argument,
+		"working directory: " + net + " leads to another machine": dir,
+	} {
+		if p, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %+v, %v, want %s", p, err, want)
+		}
+		u.Origin.Project = ""
+		if _, err := m.a.Check(t.Context(), u); err != nil {
+			t.Errorf("in the user's own file: %v", err)
+		}
+	}
+}
+
 func TestDevSkipsScriptsOfTheUsersOwnDirectoryOnly(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -597,35 +440,6 @@ func TestDevSkipsScriptsOfTheUsersOwnDirectoryOnly(t *testing.T) {
 	m.approve(foreign)
 	m.write("other/server.js", "2")
 	m.mustAsk(foreign, "has changed")
-}
-
-func TestFilesAreBounded(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	huge := m.path("proj/huge.py")
-	m.write("proj/huge.py", "")
-	m.must(os.Truncate(huge, 3<<30)) // without content, so that it takes no room
-	if _, err := m.a.Check(t.Context(), m.server("proj", "x", "python3", "huge.py")); err == nil || !strings.Contains(err.Error(), "more than 2147483648 bytes") {
-		t.Errorf("got %v, want a file refused that is too large to be read at each start", err)
-	}
-	var args []string
-	for i := range 300 {
-		args = append(args, filepath.Base(m.write(fmt.Sprintf("proj/s%d.py", i), "x")))
-	}
-	if _, err := m.a.Check(t.Context(), m.server("proj", "x", "python3", args...)); err == nil || !strings.Contains(err.Error(), "more than 256 files") {
-		t.Errorf("got %v, want too many files refused", err)
-	}
-	// Programs that start programs, in many directories, under names of other programs.
-	var chain []string
-	for i, wrapper := range []string{"nice", "nohup", "env", "setsid", "time", "sudo", "doas", "stdbuf", "ionice", "chronic", "unbuffer", "firejail"} {
-		dir := fmt.Sprintf("d%d", i)
-		m.link("proj/"+dir+"/x", m.write("usr/bin/"+wrapper, "\x7fELF "+wrapper))
-		chain = append(chain, "./x", "-C"+m.path("proj/"+dir))
-	}
-	words := strings.Fields(strings.Repeat("a,b,c,d,e,f,g,h ", 200))
-	if _, err := m.a.Check(t.Context(), m.server("proj", "x", "env", slices.Concat(chain, chain, words)...)); err == nil || !strings.Contains(err.Error(), "more than 100000 files") {
-		t.Errorf("got %v, want a command refused that takes too long to search", err)
-	}
 }
 
 func TestCommandIsShownQuotedAndEscaped(t *testing.T) {

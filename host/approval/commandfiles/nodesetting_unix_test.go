@@ -1,17 +1,15 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // Settings of package managers name code, whatever its name, and further settings.
-func TestCodeThatSettingsOfPackageManagersNameNeedsApproval(t *testing.T) {
+func TestCodeThatSettingsOfPackageManagersNameIsFound(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		words   []string
@@ -68,20 +66,20 @@ func TestCodeThatSettingsOfPackageManagersNameNeedsApproval(t *testing.T) {
 			if words == nil {
 				words = []string{"npx", "-y", "server@1.0.0"}
 			}
-			u := m.server("proj", "x", words[0], words[1:]...)
+			c := m.command("proj", words[0], words[1:]...)
 			for variable, value := range test.env {
-				u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+				c.Env[variable] = value
 			}
-			m.approve(u)
-			m.mustNotAsk(u)
+			m.remember(c)
+			m.mustNotDiffer(c)
 			m.write("proj/"+test.changed, "evil")
-			m.mustAsk(u, "/proj/"+test.changed)
+			m.mustDiffer(c, "/proj/"+test.changed)
 		})
 	}
 }
 
 // npx runs what is in its cache, and in the directory of global packages, without downloading it.
-func TestPackagesInACacheOfTheProjectNeedApproval(t *testing.T) {
+func TestPackagesInACacheOfTheProjectAreFound(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		words []string
@@ -108,34 +106,34 @@ func TestPackagesInACacheOfTheProjectNeedApproval(t *testing.T) {
 			if words == nil {
 				words = []string{"npx", "-y", "server@1.0.0"}
 			}
-			u := m.server("proj", "x", words[0], words[1:]...)
+			c := m.command("proj", words[0], words[1:]...)
 			for variable, value := range test.env {
-				u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+				c.Env[variable] = value
 			}
-			p := m.approve(u)
-			if got := fmt.Sprint(p.Subject.Program.NotCovered); test.env["npm_config_prefix"] == "" && !strings.Contains(got, ", which the settings of np") {
+			p := m.remember(c)
+			if got := fmt.Sprint(p.NotCovered); test.env["npm_config_prefix"] == "" && !strings.Contains(got, ", which the settings of np") {
 				t.Errorf("got %s, want the cache named", got)
 			}
 			m.write("proj/.c/_npx/0123456789abcdef/node_modules/other/package.json", `{"name": "other"}`)
-			m.mustNotAsk(u)
+			m.mustNotDiffer(c)
 			m.write("proj/"+test.added, `{"name": "server"}`)
 			m.must(chmodPrivate(m.path("proj/" + test.added)))
-			m.mustAsk(u, "/proj/"+test.added+" runs, which did not")
+			m.mustDiffer(c, "/proj/"+test.added+" appeared")
 		})
 	}
 }
 
 // A cache of the user is filled by npx only.
-func TestPackagesInACacheOfTheUserNeedNoApproval(t *testing.T) {
+func TestPackagesInACacheOfTheUserAreLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	u := m.server("proj", "x", "npx", "-y", "server@1.0.0", "--cache", "data", "--filter=x")
-	u.Target.(*mcpclient.CommandTarget).Env["npm_config_cache"] = m.path("home/cache")
-	if got := fmt.Sprint(m.approve(u).Subject.Program.NotCovered); strings.Contains(got, "data") {
+	c := m.command("proj", "npx", "-y", "server@1.0.0", "--cache", "data", "--filter=x")
+	c.Env["npm_config_cache"] = m.path("home/cache")
+	if got := fmt.Sprint(m.remember(c).NotCovered); strings.Contains(got, "data") {
 		t.Errorf("got %s, want arguments of the server taken for nothing else", got)
 	}
 	m.write("home/cache/_npx/0123456789abcdef/node_modules/server/package.json", `{"name": "server"}`)
-	m.mustNotAsk(u)
+	m.mustNotDiffer(c)
 }
 
 func TestDirectoriesOfTheProjectInWhichManagersKeepPackagesAreNamed(t *testing.T) {
@@ -143,9 +141,9 @@ func TestDirectoriesOfTheProjectInWhichManagersKeepPackagesAreNamed(t *testing.T
 	m := newMachine(t)
 	m.write("usr/bin/bunx", "\x7fELF bunx")
 	for dir, want := range map[string]bool{"./tmp": true, m.path("proj/tmp"): true, "/tmp": false} {
-		u := m.server("proj", "x", "bunx", "server@1.0.0")
-		u.Target.(*mcpclient.CommandTarget).Env["BUN_TMPDIR"] = dir
-		got := fmt.Sprint(m.check(u).Subject.Program.NotCovered)
+		c := m.command("proj", "bunx", "server@1.0.0")
+		c.Env["BUN_TMPDIR"] = dir
+		got := fmt.Sprint(m.find(c).NotCovered)
 		if strings.Contains(got, "what is in "+dir+", where bunx keeps packages because of BUN_TMPDIR") != want {
 			t.Errorf("%s: got %s, want it named: %v", dir, got, want)
 		}
@@ -157,7 +155,7 @@ func TestPackagesThatBunLoadsFirstAreNamed(t *testing.T) {
 	m := newMachine(t)
 	m.write("usr/bin/bunx", "\x7fELF bunx")
 	m.write("proj/bunfig.toml", "preload = [\"hook\"]\n")
-	if got := fmt.Sprint(m.check(m.server("proj", "x", "bunx", "server@1.0.0")).Subject.Program.NotCovered); !strings.Contains(got, "packages and caches that "+m.path("proj/bunfig.toml")+" names") {
+	if got := fmt.Sprint(m.find(m.command("proj", "bunx", "server@1.0.0")).NotCovered); !strings.Contains(got, "packages and caches that "+m.path("proj/bunfig.toml")+" names") {
 		t.Errorf("got %s, want the file named", got)
 	}
 }
@@ -166,7 +164,7 @@ func TestSettingsThatAreNotReadAreNamed(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("proj/.npmrc", strings.Repeat(";", 1<<20+1))
-	if got := fmt.Sprint(m.check(m.server("proj", "x", "npx", "server")).Subject.Program.NotCovered); !strings.Contains(got, "the code that "+m.path("proj/.npmrc")+" names, which has more than 1048576 bytes") {
+	if got := fmt.Sprint(m.find(m.command("proj", "npx", "server")).NotCovered); !strings.Contains(got, "the code that "+m.path("proj/.npmrc")+" names, which has more than 1048576 bytes") {
 		t.Errorf("got %s, want the file named", got)
 	}
 }

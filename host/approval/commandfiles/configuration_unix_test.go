@@ -1,17 +1,15 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // A file above the working directory that names another registry changes what is downloaded.
-func TestConfigurationAboveTheWorkingDirectoryNeedsApproval(t *testing.T) {
+func TestConfigurationAboveTheWorkingDirectoryIsFound(t *testing.T) {
 	t.Parallel()
 	type attack struct {
 		words []string
@@ -43,67 +41,67 @@ func TestConfigurationAboveTheWorkingDirectoryNeedsApproval(t *testing.T) {
 				m.write("usr/bin/"+program, "\x7fELF "+program)
 			}
 			m.write("proj/other/sub/data", "x")
-			u := m.server("proj/sub", "x", test.words[0], test.words[1:]...)
-			m.approve(u)
-			m.mustNotAsk(u)
+			c := m.command("proj/sub", test.words[0], test.words[1:]...)
+			m.remember(c)
+			m.mustNotDiffer(c)
 			m.write(test.added, "registry")
-			m.mustAsk(u, "the script /"+test.added+" runs, which did not")
-			m.approve(u)
+			m.mustDiffer(c, "script /"+test.added+" appeared")
+			m.remember(c)
 			m.write(test.added, "another")
-			m.mustAsk(u, "the content of the script /"+test.added+" has changed")
+			m.mustDiffer(c, "script /"+test.added+" changed")
 		})
 	}
 }
 
-func TestConfigurationAboveTheTargetOfALinkNeedsApproval(t *testing.T) {
+func TestConfigurationAboveTheTargetOfALinkIsFound(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("elsewhere/sub/data", "x")
 	m.link("proj", m.path("elsewhere/sub"))
-	u := m.server("proj", "x", "npx", "-y", "server@1.0.0")
-	m.approve(u)
+	c := m.command("proj", "npx", "-y", "server@1.0.0")
+	m.remember(c)
 	m.write("elsewhere/.npmrc", "registry")
-	m.mustAsk(u, "the script /elsewhere/.npmrc runs, which did not")
+	m.mustDiffer(c, "script /elsewhere/.npmrc appeared")
 }
 
 // A login writes into the home directory of the user, which is no project.
-func TestSettingsInTheUsersHomeNeedNoApproval(t *testing.T) {
+func TestSettingsInTheUsersHomeAreLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("home/.npmrc", "registry")
-	u := m.server("home/work/proj", "x", "npx", "-y", "server@1.0.0")
-	m.approve(u)
+	c := m.command("home/work/proj", "npx", "-y", "server@1.0.0")
+	m.remember(c)
 	m.write("home/.npmrc", "registry and a token")
-	m.mustNotAsk(u)
+	m.mustNotDiffer(c)
 	m.write("home/work/.npmrc", "registry")
-	m.mustAsk(u, "the script /home/work/.npmrc runs, which did not")
+	m.mustDiffer(c, "script /home/work/.npmrc appeared")
 
-	own := m.server("home", "x", "npx", "-y", "server@1.0.0") // a clone in place of the home directory
-	m.approve(own)
+	own := m.command("home", "npx", "-y", "server@1.0.0") // a clone in place of the home directory
+	m.remember(own)
 	m.write("home/.npmrc", "registry of the clone")
-	m.mustAsk(own, "the content of the script /home/.npmrc has changed")
+	m.mustDiffer(own, "script /home/.npmrc changed")
 }
 
-func TestSettingsInADirectoryThatAVariableNamesNeedApproval(t *testing.T) {
+func TestSettingsInADirectoryThatAVariableNamesAreFound(t *testing.T) {
 	t.Parallel()
 	for variable, added := range map[string]string{"HOME": "proj/x/.npmrc", "XDG_CONFIG_HOME": "proj/x/uv/uv.toml"} {
 		m := newMachine(t)
 		m.write("usr/bin/uv", "\x7fELF uv")
 		command := map[string]string{"HOME": "npx", "XDG_CONFIG_HOME": "uvx"}[variable]
-		u := m.server("proj", "x", command, "server@1.0.0")
-		u.Target.(*mcpclient.CommandTarget).Env[variable] = "./x"
-		p := m.approve(u)
-		if got := fmt.Sprint(p.Subject.Program.NotCovered); !strings.Contains(got, "/proj/x, because of "+variable) {
+		c := m.command("proj", command, "server@1.0.0")
+		c.Env[variable] = "./x"
+		p := m.remember(c)
+		if got := fmt.Sprint(p.NotCovered); !strings.Contains(got, "/proj/x, because of "+variable) {
 			t.Errorf("%s: got %s, want the directory named", variable, got)
 		}
 		m.write(added, "registry")
-		m.mustAsk(u, "the script /"+added+" runs, which did not")
+		m.mustDiffer(c, "script /"+added+" appeared")
 	}
 }
 
 func TestFilesThatFlagsAndVariablesOfInstallersNameAreCovered(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
+	for _, test := range map[string]struct {
 		words []string
 		env   map[string]string
 	}{
@@ -118,29 +116,13 @@ func TestFilesThatFlagsAndVariablesOfInstallersNameAreCovered(t *testing.T) {
 		m.write("usr/bin/uv", "\x7fELF uv")
 		m.write("proj/server.js", "x")
 		m.write("proj/plain", "x")
-		u := m.server("proj", "x", test.words[0], test.words[1:]...)
+		c := m.command("proj", test.words[0], test.words[1:]...)
 		for variable, value := range test.env {
-			u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+			c.Env[variable] = value
 		}
-		m.approve(u)
+		m.remember(c)
 		m.write("proj/plain", "evil")
-		if p := m.check(u); p == nil {
-			t.Errorf("%s: a change of the file needs no approval", name)
-		}
-	}
-}
-
-// A file that only root can write was changed by the administrator.
-func TestConfigurationOfTheAdministratorIsCarriedOver(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	m.write("usr/.npmrc", "registry")
-	u := m.server("usr/share/proj", "x", "npx", "-y", "server@1.0.0")
-	m.approve(u)
-	m.write("usr/.npmrc", "another")
-	m.mustNotAsk(u)
-	if len(m.carried) != 1 || !strings.Contains(fmt.Sprint(m.carried), "/usr/.npmrc has changed") {
-		t.Errorf("got %q, want the changed file in the audit log", m.carried)
+		m.mustDiffer(c, "/proj/plain changed")
 	}
 }
 
@@ -154,9 +136,9 @@ func TestCodeThatAConfigurationNamesIsCovered(t *testing.T) {
 		m.write("usr/bin/"+command, "\x7fELF "+command)
 		m.write("proj/"+file, text)
 		m.write("proj/tools/release.cjs", "good")
-		u := m.server("proj/sub", "x", command, "dlx", "server@1.0.0")
-		m.approve(u)
+		c := m.command("proj/sub", command, "dlx", "server@1.0.0")
+		m.remember(c)
 		m.write("proj/tools/release.cjs", "evil")
-		m.mustAsk(u, "the content of the script /proj/tools/release.cjs has changed")
+		m.mustDiffer(c, "script /proj/tools/release.cjs changed")
 	}
 }

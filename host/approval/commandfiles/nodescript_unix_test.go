@@ -1,6 +1,6 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // Programs in node_modules/.bin come before the PATH where a script of package.json runs.
-func TestCodeBehindScriptsOfPackagesNeedsApproval(t *testing.T) {
+func TestCodeBehindScriptsOfPackagesIsFound(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		words   []string
@@ -48,20 +48,20 @@ func TestCodeBehindScriptsOfPackagesNeedsApproval(t *testing.T) {
 			if words == nil {
 				words = []string{"npm", "run", "serve"}
 			}
-			u := m.server("proj", "x", words[0], words[1:]...)
-			m.approve(u)
-			m.mustNotAsk(u)
+			c := m.command("proj", words[0], words[1:]...)
+			m.remember(c)
+			m.mustNotDiffer(c)
 			m.write("proj/"+test.changed, "evil")
 			if strings.Contains(test.changed, ".bin/") {
 				m.must(chmodPrivate(m.path("proj/" + test.changed)))
 			}
-			m.mustAsk(u, "/proj/"+test.changed)
+			m.mustDiffer(c, "/proj/"+test.changed)
 		})
 	}
 }
 
 // Programs are named only by what they run, also where Node.js runs npx itself.
-func TestScriptsAndPackagesAreNamedInTheQuestion(t *testing.T) {
+func TestScriptsAndPackagesAreNamedAsNotCovered(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("usr/bin/npx", "#!"+m.path("usr/bin/env")+" node\n")
@@ -74,7 +74,7 @@ func TestScriptsAndPackagesAreNamedInTheQuestion(t *testing.T) {
 		"the script serve of package.json and what it runs":      {"npm", "run", "-w", "server", "serve"},
 		"the script build of package.json and what it runs":      {"yarn", "workspace", "server", "run", "build"},
 	} {
-		got := m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered
+		got := m.find(m.command("proj", words[0], words[1:]...)).NotCovered
 		text := strings.Join(got, "\n")
 		if !strings.Contains(text, want) {
 			t.Errorf("%q: got %q, want %s", words, got, want)
@@ -92,7 +92,7 @@ func TestPackagesThatAPackageByItsPathNeedsAreNotCovered(t *testing.T) {
 	m := newMachine(t)
 	m.write("proj/pkg/package.json", `{"dependencies": {"x": "file:../x"}, "scripts": {"prepare": "make"}}`)
 	m.write("proj/pkg/binding.gyp", "{}")
-	got := fmt.Sprint(m.check(m.server("proj", "x", "npx", "./pkg")).Subject.Program.NotCovered)
+	got := fmt.Sprint(m.find(m.command("proj", "npx", "./pkg")).NotCovered)
 	for _, want := range []string{"the packages that the package in " + m.path("proj/pkg") + " needs", "what the script prepare of the package in", "what is compiled of the package in"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s", got, want)

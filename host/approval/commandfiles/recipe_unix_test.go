@@ -1,6 +1,6 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestFilesOfRecipesNeedApproval(t *testing.T) {
+func TestFilesOfRecipesAreFound(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		words   []string
@@ -50,12 +50,12 @@ func TestFilesOfRecipesNeedApproval(t *testing.T) {
 			for file, content := range test.files {
 				m.write("proj/"+file, content)
 			}
-			u := m.server("proj", "x", test.words[0], test.words[1:]...)
-			m.approve(u)
+			c := m.command("proj", test.words[0], test.words[1:]...)
+			m.remember(c)
 			m.write("proj/README", "another")
-			m.mustNotAsk(u)
+			m.mustNotDiffer(c)
 			m.write("proj/"+test.changed, "evil")
-			m.mustAsk(u, "/proj/"+test.changed)
+			m.mustDiffer(c, "/proj/"+test.changed)
 		})
 	}
 }
@@ -69,7 +69,7 @@ func TestRecipesThatCannotBeFollowedAreNamedAsNotCovered(t *testing.T) {
 		m := newMachine(t)
 		m.write("usr/bin/make", "\x7fELF make")
 		m.write("proj/Makefile", text)
-		got := strings.ReplaceAll(fmt.Sprint(m.check(m.server("proj", "x", "make", "serve")).Subject.Program.NotCovered), m.root, "")
+		got := strings.ReplaceAll(fmt.Sprint(m.find(m.command("proj", "make", "serve")).NotCovered), m.root, "")
 		if !strings.Contains(got, strings.TrimSuffix(want, " to be read")) {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -86,5 +86,5 @@ func TestManyCommandsOfRecipesAreNoError(t *testing.T) {
 		fmt.Fprintf(&text, "r%d:\n\tpython3 server%d\n", i, i)
 	}
 	m.write("proj/Makefile", text.String())
-	m.approve(m.server("proj", "x", "make", "serve"))
+	m.remember(m.command("proj", "make", "serve"))
 }

@@ -1,16 +1,14 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-func TestVirtualEnvironmentThatIsSwitchedNeedsApproval(t *testing.T) {
+func TestVirtualEnvironmentThatIsSwitchedIsFound(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		words []string
@@ -39,41 +37,41 @@ func TestVirtualEnvironmentThatIsSwitchedNeedsApproval(t *testing.T) {
 			m.write(test.venv+"/bin/server", "#!"+m.path(test.venv+"/bin/python")+"\n")
 			m.link(test.venv+"/bin/python", m.path("usr/bin/python3.12"))
 			m.write("evil/bin/python", "\x7fELF evil")
-			u := m.server("proj", "x", test.words[0], test.words[1:]...)
+			c := m.command("proj", test.words[0], test.words[1:]...)
 			for variable, value := range test.env {
-				u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+				c.Env[variable] = value
 			}
-			m.approve(u)
-			m.mustNotAsk(u)
+			m.remember(c)
+			m.mustNotDiffer(c)
 			m.write(test.venv+"/pyvenv.cfg", "home = /evil")
-			m.mustAsk(u, "the content of the script /"+test.venv+"/pyvenv.cfg has changed")
-			m.approve(u)
+			m.mustDiffer(c, "script /"+test.venv+"/pyvenv.cfg changed")
+			m.remember(c)
 			m.link(test.venv+"/bin/python", m.path("evil/bin/python"))
-			m.mustAsk(u, "/"+test.venv+"/bin/python is /evil/bin/python, was /usr/bin/python3.12")
+			m.mustDiffer(c, "/"+test.venv+"/bin/python now leads to /evil/bin/python")
 		})
 	}
 }
 
-func TestProgramOfAVirtualEnvironmentNeedsApproval(t *testing.T) {
+func TestProgramOfAVirtualEnvironmentIsFound(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("usr/bin/uv", "\x7fELF uv")
 	m.write("usr/bin/server", "\x7fELF server")
-	u := m.server("proj", "x", "uv", "run", "server")
-	if got := fmt.Sprint(m.approve(u).Subject.Program.NotCovered); !strings.Contains(got, "the virtual environment that uv chooses or makes") {
+	c := m.command("proj", "uv", "run", "server")
+	if got := fmt.Sprint(m.remember(c).NotCovered); !strings.Contains(got, "the virtual environment that uv chooses or makes") {
 		t.Errorf("got %s, want the environment named that is not there yet", got)
 	}
 	m.write("proj/.venv/bin/server", "\x7fELF evil")
-	m.mustAsk(u, "the interpreter /proj/.venv/bin/server runs, which did not")
-	if got := fmt.Sprint(m.approve(u).Subject.Program.NotCovered); !strings.Contains(got, "the packages in "+m.path("proj/.venv")) {
+	m.mustDiffer(c, "interpreter /proj/.venv/bin/server appeared")
+	if got := fmt.Sprint(m.remember(c).NotCovered); !strings.Contains(got, "the packages in "+m.path("proj/.venv")) {
 		t.Errorf("got %s, want its packages named", got)
 	}
 
-	elsewhere := m.server("other", "x", "pipenv", "run", "server")
+	elsewhere := m.command("other", "pipenv", "run", "server")
 	m.write("usr/bin/pipenv", "\x7fELF pipenv")
 	m.write("data/venv/bin/server", "\x7fELF server")
 	m.write("other/.venv", m.path("data/venv")+"\n")
-	m.approve(elsewhere)
+	m.remember(elsewhere)
 	m.write("other/.venv", m.path("proj/.venv")+"\n")
-	m.mustAsk(elsewhere, "/proj/.venv/bin/server runs, which did not")
+	m.mustDiffer(elsewhere, "/proj/.venv/bin/server appeared")
 }

@@ -1,15 +1,16 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 )
 
 // The script has no suffix, and the program that starts its interpreter is on no list.
-func TestScriptsBehindUnknownProgramsNeedApproval(t *testing.T) {
+func TestScriptsBehindUnknownProgramsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{
 		{"flock", "lock", "python3", "server"},
@@ -60,28 +61,26 @@ func TestScriptsBehindUnknownProgramsNeedApproval(t *testing.T) {
 		if words[0] == "watchexec" {
 			m.link("usr/bin/wrapper", m.path("usr/bin/python3"))
 		}
-		u := m.server("proj", "x", words[0], words[1:]...)
-		m.approve(u)
-		m.mustNotAsk(u)
+		c := m.command("proj", words[0], words[1:]...)
+		m.remember(c)
+		m.mustNotDiffer(c)
 		m.write("proj/server", "evil")
-		if p := m.check(u); p == nil || !strings.Contains(fmt.Sprint(p.Changes), "/proj/server") {
-			t.Errorf("%q: got %+v, want a question about the script", words, p)
-		}
+		m.mustDiffer(c, "/proj/server changed")
 	}
 }
 
 // The interpreter of the first line of a file that an unknown program starts runs, too.
-func TestInterpreterOfAFileBehindAnUnknownProgramNeedsApproval(t *testing.T) {
+func TestInterpreterOfAFileBehindAnUnknownProgramIsFound(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("usr/bin/flock", "\x7fELF flock")
 	m.write("proj/interpreter/bin/own", "good")
 	m.write("proj/start", "#!"+m.path("proj/interpreter/bin/own")+"\n")
 	m.must(chmodPrivate(m.path("proj/start")))
-	u := m.server("proj", "x", "flock", "lock", "./start")
-	m.approve(u)
+	c := m.command("proj", "flock", "lock", "./start")
+	m.remember(c)
 	m.write("proj/interpreter/bin/own", "evil")
-	m.mustAsk(u, "the interpreter /proj/interpreter/bin/own was replaced")
+	m.mustDiffer(c, "interpreter /proj/interpreter/bin/own changed")
 }
 
 func TestCodeForAShellIsNamedAsNotCovered(t *testing.T) {
@@ -95,7 +94,7 @@ func TestCodeForAShellIsNamedAsNotCovered(t *testing.T) {
 		"what the code mine runs":        {"su", "-c", "mine"},
 		"what mine reads in its working": {"mine", "-c", "config.json"},
 	} {
-		got := m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered
+		got := m.find(m.command("proj", words[0], words[1:]...)).NotCovered
 		if text := strings.Join(got, "\n"); !strings.Contains(text, want) || words[0] == "mine" && len(got) > 1 {
 			t.Errorf("%q: got %q, want %q", words, got, want)
 		}
@@ -109,25 +108,25 @@ func TestProseAndNamesOfProgramsAreNoCommands(t *testing.T) {
 	m := newMachine(t)
 	m.write("proj/bin/server", "\x7fELF server")
 	m.write("proj/data.db", "1")
-	u := m.server("proj", "x", "./bin/server", "--prompt", "make it go with node or python", "--db", "data.db", "--language", "python")
-	if got := m.approve(u).Subject.Program.NotCovered; len(got) != 1 || got[0] != "what server reads in its working directory by itself" {
+	c := m.command("proj", "./bin/server", "--prompt", "make it go with node or python", "--db", "data.db", "--language", "python")
+	if got := m.remember(c).NotCovered; len(got) != 1 || got[0] != "what server reads in its working directory by itself" {
 		t.Errorf("got %q, want nothing said about other programs", got)
 	}
 	m.write("proj/data.db", "2")
-	m.mustNotAsk(u)
+	m.mustNotDiffer(c)
 }
 
 // A program may write into a file at each start.
-func TestFilesThatCodeForAShellWritesToNeedNoApproval(t *testing.T) {
+func TestFilesThatCodeForAShellWritesToAreLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"env >> log; exec python3 server.py", "env 2>log", "exec env 2>&1 >|log", "env > log 2>&1"} {
 		m := newMachine(t)
 		m.write("proj/server.py", "x")
 		m.write("proj/log", "1")
-		u := m.server("proj", "x", "sh", "-c", code)
-		m.approve(u)
+		c := m.command("proj", "sh", "-c", code)
+		m.remember(c)
 		m.write("proj/log", "2")
-		m.mustNotAsk(u)
+		m.mustNotDiffer(c)
 	}
 }
 
@@ -135,8 +134,8 @@ func TestCommandsAmongArgumentsAreBounded(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("usr/bin/flock", "\x7fELF flock")
-	u := m.server("proj", "x", "flock", strings.Fields(strings.Repeat("time ", 260))...)
-	if _, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), "its arguments can be more than 256 commands") {
+	c := m.command("proj", "flock", strings.Fields(strings.Repeat("time ", 260))...)
+	if _, err := commandfiles.Find(c); err == nil || !strings.Contains(err.Error(), "its arguments can be more than 256 commands") {
 		t.Errorf("got %v, want a command refused that takes too long to search", err)
 	}
 }

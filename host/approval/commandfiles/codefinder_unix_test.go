@@ -1,17 +1,16 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/host/approval/commandfiles"
 	"github.com/fondaco/fondaco/internal/claim"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // Each command runs a file whose name does not say that it is code. Next to most of them is
@@ -22,7 +21,7 @@ func TestFilesThatRunAreFoundInEveryFormOfACommand(t *testing.T) {
 	type attack struct {
 		words []string
 		env   map[string]string
-		want  string // the file whose change needs approval
+		want  string // the file whose change is found
 	}
 	for name, test := range map[string]attack{
 		"runner of a script by its name":                         {words: []string{"uv", "run", "server.py"}, want: "proj/server.py"},
@@ -72,36 +71,32 @@ func TestFilesThatRunAreFoundInEveryFormOfACommand(t *testing.T) {
 				m.must(chmodPrivate(m.path("proj/" + program)))
 			}
 			m.link("proj/tool", m.path("usr/bin/python3"))
-			u := m.server("proj", "x", test.words[0], test.words[1:]...)
+			c := m.command("proj", test.words[0], test.words[1:]...)
 			for variable, value := range test.env {
-				u.Target.(*mcpclient.CommandTarget).Env[variable] = strings.ReplaceAll(value, "/PATH", m.path("usr/bin"))
+				c.Env[variable] = strings.ReplaceAll(value, "/PATH", m.path("usr/bin"))
 			}
-			m.approve(u)
-			m.mustNotAsk(u)
+			m.remember(c)
+			m.mustNotDiffer(c)
 			m.write(test.want, "evil")
-			if p := m.check(u); p == nil {
-				t.Errorf("%q: a change of %s needs no approval", test.words, test.want)
-			} else if !slices.ContainsFunc(p.Changes, func(c string) bool { return strings.Contains(c, m.path(test.want)) }) {
-				t.Errorf("%q: got changes %q, want that of %s", test.words, p.Changes, test.want)
-			}
+			m.mustDiffer(c, "/"+test.want+" changed")
 		})
 	}
 }
 
-func TestNothingOnAnotherMachineIsLookedAtForAProject(t *testing.T) {
+func TestNothingThatMayNotBeLookedAtIsLookedAt(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-363a")
 	m := newMachine(t)
 	net := m.path("net")
 	// As on Windows, with a directory in place of another machine.
-	m.a.SetCheckLocal(func(path, project string) error {
+	m.checkLocal = func(path, project string) error {
 		for at := path; project != "" && at != "/"; at = filepath.Dir(at) {
 			if real, err := filepath.EvalSymlinks(at); err == nil && (real == net || strings.HasPrefix(real, net+"/")) {
 				return errors.New(path + " leads to another machine")
 			}
 		}
 		return nil
-	})
+	}
 	for _, name := range []string{"net/bin/node", "net/x.js", "net/.python-version", "net/index.js"} {
 		m.write(name, "x")
 	}
@@ -129,33 +124,28 @@ func TestNothingOnAnotherMachineIsLookedAtForAProject(t *testing.T) {
 		{"npx", "-y", "@example/files@1.0.0"},
 		{"node", "-e", "1", "file://" + m.path("net/x.js")},
 	} {
-		u := m.server("proj", "x", words[0], words[1:]...)
-		if p, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), "leads to another machine") {
+		c := m.command("proj", words[0], words[1:]...)
+		if p, err := commandfiles.Find(c); err == nil || !strings.Contains(err.Error(), "leads to another machine") {
 			t.Errorf("%q: got %+v, %v, want it refused", words, p, err)
 		}
-		u.Origin.Project = ""
-		if _, err := m.a.Check(t.Context(), u); err != nil {
-			t.Errorf("%q in the user's own file: %v", words, err)
+		c.Project = ""
+		if _, err := commandfiles.Find(c); err != nil {
+			t.Errorf("%q without a project: %v", words, err)
 		}
 	}
 	for link, target := range map[string]string{"node_modules": "net", "node_modules/x": "net", "node_modules/x/package.json": "net/x.js", "node_modules/@x": "net", "node_modules/x/node_modules": "net"} {
 		m.link("modules/"+link, m.path(target))
-		u := m.server("modules", "x", "npx", "-y", "@example/files@1.0.0")
-		if p, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), "leads to another machine") {
+		c := m.command("modules", "npx", "-y", "@example/files@1.0.0")
+		if p, err := commandfiles.Find(c); err == nil || !strings.Contains(err.Error(), "leads to another machine") {
 			t.Errorf("%s: got %+v, %v, want it refused", link, p, err)
 		}
 		m.must(os.RemoveAll(m.path("modules/node_modules")))
 	}
 	for name, value := range map[string]string{"PATH": m.path("net/bin") + ":" + m.path("usr/bin"), "NODE_OPTIONS": "-r " + m.path("net/x.js"), "X": m.path("net/x.js")} {
-		u := m.server("proj", "x", "node", "-v")
-		u.Target.(*mcpclient.CommandTarget).Env[name] = value
-		if p, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), "leads to another machine") {
+		c := m.command("proj", "node", "-v")
+		c.Env[name] = value
+		if p, err := commandfiles.Find(c); err == nil || !strings.Contains(err.Error(), "leads to another machine") {
 			t.Errorf("%s: got %+v, %v, want it refused", name, p, err)
 		}
-	}
-	u := m.server("proj", "x", "node", "-v")
-	u.Target.(*mcpclient.CommandTarget).Dir = net
-	if p, err := m.a.Check(t.Context(), u); err == nil || !strings.Contains(err.Error(), "working directory: "+net+" leads to another machine") {
-		t.Errorf("got %+v, %v, want the working directory refused", p, err)
 	}
 }

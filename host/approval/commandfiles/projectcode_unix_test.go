@@ -1,13 +1,11 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // The files of a project by which a program decides what it runs, although no argument is code.
@@ -57,14 +55,14 @@ func TestCodeOfTheProjectIsFoundBehindPathsRecipesAndVariables(t *testing.T) {
 			} {
 				m.write(file, content)
 			}
-			u := m.server("proj", "x", test.words[0], test.words[1:]...)
+			c := m.command("proj", test.words[0], test.words[1:]...)
 			for variable, value := range test.env {
-				u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+				c.Env[variable] = value
 			}
-			m.approve(u)
-			m.mustNotAsk(u)
+			m.remember(c)
+			m.mustNotDiffer(c)
 			m.write(test.changed, "evil")
-			m.mustAsk(u, "/"+test.changed)
+			m.mustDiffer(c, "/"+test.changed)
 		})
 	}
 }
@@ -78,9 +76,9 @@ func TestDirectoriesThatVariablesNameAreNotCovered(t *testing.T) {
 		"PYTHONPATH": "the modules in the directories of PYTHONPATH", "NODE_PATH": "the modules in the directories of NODE_PATH",
 		"NODE_OPTIONS": "the files in " + m.path("proj/lib") + ", which NODE_OPTIONS names",
 	} {
-		u := m.server("proj", "x", "python3", "server.py")
-		u.Target.(*mcpclient.CommandTarget).Env[variable] = map[string]string{"NODE_OPTIONS": "--import="}[variable] + "./lib"
-		if got := fmt.Sprint(m.check(u).Subject.Program.NotCovered); !strings.Contains(got, want) {
+		c := m.command("proj", "python3", "server.py")
+		c.Env[variable] = map[string]string{"NODE_OPTIONS": "--import="}[variable] + "./lib"
+		if got := fmt.Sprint(m.find(c).NotCovered); !strings.Contains(got, want) {
 			t.Errorf("%s: got %s, want %s", variable, got, want)
 		}
 	}
@@ -88,7 +86,7 @@ func TestDirectoriesThatVariablesNameAreNotCovered(t *testing.T) {
 		"the script serve of package.json and what it runs": {"node", "--run", "serve"}, "what just compiles or runs: serve": {"just", "serve"},
 	} {
 		m.write("usr/bin/just", "\x7fELF just")
-		if got := fmt.Sprint(m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered); !strings.Contains(got, want) {
+		if got := fmt.Sprint(m.find(m.command("proj", words[0], words[1:]...)).NotCovered); !strings.Contains(got, want) {
 			t.Errorf("%q: got %s, want %s", words, got, want)
 		}
 	}

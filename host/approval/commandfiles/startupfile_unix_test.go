@@ -1,10 +1,10 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import "testing"
 
-func TestFilesThatInterpretersLoadByThemselvesNeedApproval(t *testing.T) {
+func TestFilesThatInterpretersLoadByThemselvesAreFound(t *testing.T) {
 	t.Parallel()
 	for added, words := range map[string][]string{
 		".Rprofile": {"Rscript", "server"}, "sub/.Renviron": {"Rscript", "sub/server"}, ".octaverc": {"octave", "server"}, ".erlang": {"erl", "-s", "server"},
@@ -17,10 +17,10 @@ func TestFilesThatInterpretersLoadByThemselvesNeedApproval(t *testing.T) {
 		}
 		m.write("proj/server", "x")
 		m.write("proj/sub/server", "x")
-		u := m.server("proj", "x", words[0], words[1:]...)
-		m.approve(u)
-		m.mustNotAsk(u)
+		c := m.command("proj", words[0], words[1:]...)
+		m.remember(c)
+		m.mustNotDiffer(c)
 		m.write("proj/"+added, "evil")
-		m.mustAsk(u, "/proj/"+added+" runs, which did not")
+		m.mustDiffer(c, "/proj/"+added+" appeared")
 	}
 }

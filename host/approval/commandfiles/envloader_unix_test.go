@@ -1,11 +1,11 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import "testing"
 
 // The variables that a program loads for another one can make that load other code.
-func TestFilesWithVariablesForACommandNeedApproval(t *testing.T) {
+func TestFilesWithVariablesForACommandAreFound(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		words   []string
@@ -37,16 +37,16 @@ func TestFilesWithVariablesForACommandNeedApproval(t *testing.T) {
 		}
 		m.write("proj/Procfile", "web: node server")
 		m.link("proj/link", m.path("proj/sub/inner"))
-		u := m.server("proj", "x", test.words[0], test.words[1:]...)
-		m.approve(u)
-		m.mustNotAsk(u)
+		c := m.command("proj", test.words[0], test.words[1:]...)
+		m.remember(c)
+		m.mustNotDiffer(c)
 		m.write("proj/"+test.changed, "evil")
-		m.mustAsk(u, "/proj/"+test.changed)
+		m.mustDiffer(c, "/proj/"+test.changed)
 	}
 }
 
 // What a server writes at each start has no variables.
-func TestFilesThatServersWriteNeedNoApproval(t *testing.T) {
+func TestFilesThatServersWriteAreLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{
 		{"script", "-f", "data", "-c", "python3 server.py"},
@@ -63,10 +63,10 @@ func TestFilesThatServersWriteNeedNoApproval(t *testing.T) {
 		for _, file := range []string{"server.py", "data", "data.db"} {
 			m.write("proj/"+file, "1")
 		}
-		u := m.server("proj", "x", words[0], words[1:]...)
-		m.approve(u)
+		c := m.command("proj", words[0], words[1:]...)
+		m.remember(c)
 		m.write("proj/data", "2")
 		m.write("proj/data.db", "2")
-		m.mustNotAsk(u)
+		m.mustNotDiffer(c)
 	}
 }

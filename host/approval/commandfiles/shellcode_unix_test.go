@@ -1,14 +1,12 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"testing"
-
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-func TestFilesThatCodeNamesInOtherWaysNeedApproval(t *testing.T) {
+func TestFilesThatCodeNamesInOtherWaysAreFound(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		words   []string
@@ -40,28 +38,28 @@ func TestFilesThatCodeNamesInOtherWaysNeedApproval(t *testing.T) {
 			m.write("proj/"+file, "x")
 		}
 		m.link("proj/link", m.path("proj/sub/inner"))
-		u := m.server("proj", "x", test.words[0], test.words[1:]...)
+		c := m.command("proj", test.words[0], test.words[1:]...)
 		for variable, value := range test.env {
-			u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+			c.Env[variable] = value
 		}
-		m.approve(u)
-		m.mustNotAsk(u)
+		m.remember(c)
+		m.mustNotDiffer(c)
 		m.write("proj/"+test.changed, "evil")
-		m.mustAsk(u, "/proj/"+test.changed)
+		m.mustDiffer(c, "/proj/"+test.changed)
 	}
 }
 
 // A login writes into the settings that a variable of the user's own file names.
-func TestSettingsOfTheUserThatAVariableNamesNeedNoApproval(t *testing.T) {
+func TestSettingsOfTheUserThatAVariableNamesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("home/.kube/config", "1")
 	for _, project := range []string{"", m.path("proj")} {
-		u := m.server("proj", "x"+project, "uvx", "server@1.0.0")
-		u.Origin.Project = project
-		u.Target.(*mcpclient.CommandTarget).Env["KUBECONFIG"] = m.path("home/.kube/config")
-		m.approve(u)
+		c := m.command("proj", "uvx", "server@1.0.0")
+		c.Project = project
+		c.Env["KUBECONFIG"] = m.path("home/.kube/config")
+		m.remember(c)
 		m.write("home/.kube/config", "2"+project)
-		m.mustNotAsk(u)
+		m.mustNotDiffer(c)
 	}
 }

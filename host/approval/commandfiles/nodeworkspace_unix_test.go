@@ -1,18 +1,16 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // A package manager that is told to run something in a workspace reads the package.json, the
 // settings and the programs of the workspace.
-func TestScriptsOfWorkspacesNeedApproval(t *testing.T) {
+func TestScriptsOfWorkspacesAreFound(t *testing.T) {
 	t.Parallel()
 	const workspace = `{"name": "@s/server", "scripts": {"serve": "node start"}}`
 	for name, test := range map[string]struct {
@@ -57,52 +55,52 @@ func TestScriptsOfWorkspacesNeedApproval(t *testing.T) {
 			m.write("proj/p/srv/package.json", workspace)
 			m.write("proj/p/srv/start", "x")
 			m.write("proj/p/other/package.json", `{"name": "other"}`)
-			u := m.server("proj", "x", test.words[0], test.words[1:]...)
+			c := m.command("proj", test.words[0], test.words[1:]...)
 			for variable, value := range test.env {
-				u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+				c.Env[variable] = value
 			}
-			m.approve(u)
-			m.mustNotAsk(u)
+			m.remember(c)
+			m.mustNotDiffer(c)
 			if test.changed == "" {
 				test.changed = "package.json"
 			}
 			m.write("proj/p/srv/"+test.changed, "evil")
 			m.must(chmodPrivate(m.path("proj/p/srv/" + test.changed)))
-			m.mustAsk(u, "/proj/p/srv/"+test.changed)
+			m.mustDiffer(c, "/proj/p/srv/"+test.changed)
 		})
 	}
 }
 
-func TestOtherWorkspacesNeedNoApproval(t *testing.T) {
+func TestOtherWorkspacesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("proj/package.json", `{"workspaces": ["p/*"]}`)
 	m.write("proj/p/server/package.json", `{"name": "server", "scripts": {"serve": "true"}}`)
 	m.write("proj/p/other/package.json", `{"name": "other"}`)
-	u := m.server("proj", "x", "npm", "run", "-w", "server", "serve")
-	m.approve(u)
+	c := m.command("proj", "npm", "run", "-w", "server", "serve")
+	m.remember(c)
 	m.write("proj/p/other/package.json", `{"name": "other", "version": "1.0.0"}`)
 	m.write("proj/p/new/package.json", `{"name": "new"}`)
-	m.mustNotAsk(u)
+	m.mustNotDiffer(c)
 	m.write("usr/bin/bun", "\x7fELF bun")
-	bun := m.server("proj", "x", "bun", "-r", "./hook.js", "server.js") // which is no flag for all workspaces
-	m.approve(bun)
+	bun := m.command("proj", "bun", "-r", "./hook.js", "server.js") // which is no flag for all workspaces
+	m.remember(bun)
 	m.write("proj/p/other/package.json", `{"name": "other", "version": "2.0.0"}`)
-	m.mustNotAsk(bun)
+	m.mustNotDiffer(bun)
 }
 
 // The file that names the workspaces names settings of pnpm as well.
-func TestCodeOfWorkspacesNeedsNoApproval(t *testing.T) {
+func TestCodeOfWorkspacesIsLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("usr/bin/pnpm", "\x7fELF pnpm")
 	m.write("proj/pnpm-workspace.yaml", "packages:\n  - web\n")
 	m.write("proj/web/package.json", `{"name": "web", "main": "main.js"}`)
 	m.write("proj/web/main.js", "1")
-	u := m.server("proj", "x", "pnpm", "dlx", "server@1.0.0")
-	m.approve(u)
+	c := m.command("proj", "pnpm", "dlx", "server@1.0.0")
+	m.remember(c)
 	m.write("proj/web/main.js", "2")
-	m.mustNotAsk(u)
+	m.mustNotDiffer(c)
 }
 
 func TestWorkspacesThatAreNotFoundOrTooManyAreNamed(t *testing.T) {
@@ -116,7 +114,7 @@ func TestWorkspacesThatAreNotFoundOrTooManyAreNamed(t *testing.T) {
 		"what runs in the workspace server, which is not there": {"npm", "run", "-w", "server", "serve"},
 		"because there are more directories than are searched":  {"npm", "run", "--workspaces", "serve"},
 	} {
-		if got := fmt.Sprint(m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered); !strings.Contains(got, want) {
+		if got := fmt.Sprint(m.find(m.command("proj", words[0], words[1:]...)).NotCovered); !strings.Contains(got, want) {
 			t.Errorf("%q: got %s, want %s", words, got, want)
 		}
 	}

@@ -1,12 +1,11 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // The directory link leads to sub/inner: the system finds link/../x in sub, and Node.js beside
@@ -57,18 +56,18 @@ func TestPathsThatLeaveASymbolicLinkAreReadInBothWays(t *testing.T) {
 				m.link("proj/link", m.path("proj/sub/inner"))
 				m.write("proj/first", "#!link/../bin/own\n")
 				m.must(chmodPrivate(m.path("proj/first")))
-				u := m.server("proj", "x", test.words[0], expanded(m, test.words[1:])...)
-				target := u.Target.(*mcpclient.CommandTarget)
+				c := m.command("proj", test.words[0], expanded(m, test.words[1:])...)
+				target := c
 				for variable, value := range test.env {
 					target.Env[variable] = expanded(m, []string{value})[0]
 				}
 				if target.Dir += "/" + test.dir; test.dir == "link" && changed == "proj/" {
 					continue // "..", from its real place, never leads there
 				}
-				m.approve(u)
-				m.mustNotAsk(u)
+				m.remember(c)
+				m.mustNotDiffer(c)
 				m.write(changed+test.file, "evil")
-				m.mustAsk(u, "/"+changed+test.file)
+				m.mustDiffer(c, "/"+changed+test.file)
 			}
 		})
 	}
@@ -80,12 +79,12 @@ func TestPathsWithoutSymbolicLinksAreReadOnce(t *testing.T) {
 	m := newMachine(t)
 	m.write("proj/sub/plain", "x")
 	m.write("proj/plain", "x")
-	u := m.server("proj", "x", "python3", "sub/../plain", "--data", "sub/../../data")
+	c := m.command("proj", "python3", "sub/../plain", "--data", "sub/../../data")
 	m.write("data", "1")
-	if got := m.files(m.approve(u)); len(got) != 2 {
+	if got := m.files(m.remember(c)); len(got) != 2 {
 		t.Errorf("got %q, want the interpreter and its script", got)
 	}
 	m.write("data", "2")
 	m.write("proj/sub/plain", "another")
-	m.mustNotAsk(u)
+	m.mustNotDiffer(c)
 }

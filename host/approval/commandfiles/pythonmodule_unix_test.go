@@ -1,17 +1,15 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // A module that appears in a directory of PYTHONPATH runs at the next start of Python.
-func TestModulesThatPythonLoadsByItselfNeedApproval(t *testing.T) {
+func TestModulesThatPythonLoadsByItselfAreFound(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		words []string
@@ -38,17 +36,17 @@ func TestModulesThatPythonLoadsByItselfNeedApproval(t *testing.T) {
 		m.write("proj/server.py", "x")
 		m.write("proj/src/other.py", "x")
 		m.write("proj/pkg/server.py", "x")
-		u := m.server("proj", "x", test.words[0], test.words[1:]...)
+		c := m.command("proj", test.words[0], test.words[1:]...)
 		if test.path != "" {
-			u.Target.(*mcpclient.CommandTarget).Env["PYTHONPATH"] = test.path
+			c.Env["PYTHONPATH"] = test.path
 		}
-		m.approve(u)
+		m.remember(c)
 		for _, other := range []string{"src/other.py", "src/sitecustomize2.py", "src/customize.py", "other.py", "src/__pycache__/other.pyc"} {
 			m.write("proj/"+other, "another")
 		}
-		m.mustNotAsk(u)
+		m.mustNotDiffer(c)
 		m.write("proj/"+test.added, "evil")
-		m.mustAsk(u, "the script /proj/"+test.added+" runs, which did not")
+		m.mustDiffer(c, "script /proj/"+test.added+" appeared")
 	}
 }
 
@@ -57,14 +55,14 @@ func TestDirectoriesThatCodeForAShellAddsToThePathAreSearched(t *testing.T) {
 	for _, code := range []string{"PATH=./bin:$PATH exec server", "export PATH=./bin:${PATH}; server", "PATH=./bin true; server"} {
 		m := newMachine(t)
 		m.write("proj/bin/server", "good")
-		u := m.server("proj", "x", "sh", "-c", code)
-		m.approve(u)
+		c := m.command("proj", "sh", "-c", code)
+		m.remember(c)
 		m.write("proj/bin/server", "evil")
-		m.mustAsk(u, "/proj/bin/server")
+		m.mustDiffer(c, "/proj/bin/server")
 	}
 }
 
-func TestFilesThatUvReadsNeedApproval(t *testing.T) {
+func TestFilesThatUvReadsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		words   []string
@@ -91,11 +89,11 @@ func TestFilesThatUvReadsNeedApproval(t *testing.T) {
 		for _, file := range []string{"server.py", "pkg/server.py", "pkg/__main__.py", "pkg/setup.py", "plain", "wheels/server-1.0.0-py3-none-any.whl"} {
 			m.write("proj/"+file, "x")
 		}
-		u := m.server("proj", "x", test.words[0], test.words[1:]...)
-		m.approve(u)
-		m.mustNotAsk(u)
+		c := m.command("proj", test.words[0], test.words[1:]...)
+		m.remember(c)
+		m.mustNotDiffer(c)
 		m.write("proj/"+test.changed, "evil")
-		m.mustAsk(u, "/proj/"+test.changed)
+		m.mustDiffer(c, "/proj/"+test.changed)
 	}
 }
 
@@ -108,12 +106,12 @@ func TestFlagsOfTheProgramThatUvRunsAreItsOwn(t *testing.T) {
 		for _, file := range []string{"server.py", "data", "data.lock", "setup.cfg"} {
 			m.write("proj/"+file, "1")
 		}
-		u := m.server("proj", "x", words[0], words[1:]...)
-		m.approve(u)
+		c := m.command("proj", words[0], words[1:]...)
+		m.remember(c)
 		m.write("proj/data", "2")
 		m.write("proj/data.lock", "2")
 		m.write("proj/setup.cfg", "2")
-		m.mustNotAsk(u)
+		m.mustNotDiffer(c)
 	}
 }
 
@@ -123,8 +121,8 @@ func TestDirectoryWithManyPackagesIsNamedAsNotCovered(t *testing.T) {
 	for i := range 33 {
 		m.write(fmt.Sprintf("proj/wheels/%d.whl", i), "x")
 	}
-	p := m.check(m.server("proj", "x", "uvx", "--find-links=wheels", "server==1.0.0"))
-	if got := strings.Join(p.Subject.Program.NotCovered, "\n"); !strings.Contains(got, "the packages in "+m.path("proj/wheels")) || len(p.Subject.Program.Files) != 1 {
+	p := m.find(m.command("proj", "uvx", "--find-links=wheels", "server==1.0.0"))
+	if got := strings.Join(p.NotCovered, "\n"); !strings.Contains(got, "the packages in "+m.path("proj/wheels")) || len(p.Files) != 1 {
 		t.Errorf("got %q, want the directory named", got)
 	}
 }

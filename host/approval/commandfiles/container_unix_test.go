@@ -1,14 +1,12 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 const composeFile = `
@@ -34,7 +32,7 @@ secrets:
 `
 
 // Files of Compose choose the image, its command, and what of the machine it can read.
-func TestFilesOfComposeNeedApproval(t *testing.T) {
+func TestFilesOfComposeAreFound(t *testing.T) {
 	t.Parallel()
 	docker := []string{"docker", "compose", "run", "--rm", "server"}
 	for name, test := range map[string]struct {
@@ -100,14 +98,14 @@ func TestFilesOfComposeNeedApproval(t *testing.T) {
 			for _, file := range []string{"more", "secret.txt", "image/Recipe", "second/Dockerfile", "plainfile", "baseenv", "sub/data", "mounted", "mounted.conf", "own", "extendedenv", "moresettings", "sub/settings", "data.db"} {
 				m.write("proj/"+file, "x")
 			}
-			u := m.server("proj", "x", test.words[0], test.words[1:]...)
+			c := m.command("proj", test.words[0], test.words[1:]...)
 			for variable, value := range test.env {
-				u.Target.(*mcpclient.CommandTarget).Env[variable] = value
+				c.Env[variable] = value
 			}
-			m.approve(u)
-			m.mustNotAsk(u)
+			m.remember(c)
+			m.mustNotDiffer(c)
 			m.write(test.changed, "services: {}")
-			m.mustAsk(u, "/"+test.changed)
+			m.mustDiffer(c, "/"+test.changed)
 		})
 	}
 }
@@ -128,21 +126,21 @@ func TestDirectoriesOfContainersAreNamedAsNotCovered(t *testing.T) {
 		"the images that Compose runs, and the directories":                  {"docker", "compose", "run", "server"},
 		"the file or directory that ${FILE} in " + m.path("proj") + " names": {"docker", "compose", "up", "second"},
 	} {
-		got := m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered
+		got := m.find(m.command("proj", words[0], words[1:]...)).NotCovered
 		if !strings.Contains(strings.Join(got, "\n"), want) {
 			t.Errorf("%q: got %q, want %q", words, got, want)
 		}
 	}
-	compose := m.server("proj", "x", "docker", "compose", "up")
-	p := m.approve(compose)
+	compose := m.command("proj", "docker", "compose", "up")
+	p := m.remember(compose)
 	for _, dir := range []string{"files", "other"} {
-		if got := fmt.Sprint(p.Subject.Program.NotCovered); !strings.Contains(got, m.path("proj/"+dir)+", which a container gets") {
+		if got := fmt.Sprint(p.NotCovered); !strings.Contains(got, m.path("proj/"+dir)+", which a container gets") {
 			t.Errorf("got %s, want %s", got, dir)
 		}
 	}
 	m.write("proj/data.db", "another row")
 	m.write("proj/files/x", "another file")
-	m.mustNotAsk(compose)
+	m.mustNotDiffer(compose)
 }
 
 func TestFilesOfComposeThatCannotBeReadAreNamedAsNotCovered(t *testing.T) {
@@ -157,7 +155,7 @@ func TestFilesOfComposeThatCannotBeReadAreNamedAsNotCovered(t *testing.T) {
 		m := newMachine(t)
 		m.write("proj/compose.yaml", text)
 		m.write("proj/.env", "COMPOSE_FILE=${X}\n")
-		got := m.check(m.server("proj", "x", "docker", "--config", "./plugins", "compose", "up")).Subject.Program.NotCovered
+		got := m.find(m.command("proj", "docker", "--config", "./plugins", "compose", "up")).NotCovered
 		if !strings.Contains(strings.Join(got, "\n"), want) {
 			t.Errorf("got %q, want %s", got, want)
 		}
@@ -165,18 +163,18 @@ func TestFilesOfComposeThatCannotBeReadAreNamedAsNotCovered(t *testing.T) {
 }
 
 // A container writes into a database at each start.
-func TestDatabasesThatContainersGetNeedNoApproval(t *testing.T) {
+func TestDatabasesThatContainersGetAreLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write("proj/data.db", "1")
 	m.write("proj/compose.yaml", "services: {server: {volumes: [./data.db:/data.db]}}")
 	for _, words := range [][]string{{"docker", "run", "-v", "./data.db:/data.db", "image"}, {"docker", "compose", "up"}} {
-		u := m.server("proj", "x", words[0], words[1:]...)
-		p := m.approve(u)
-		if got := p.Subject.Program.Data; !slices.Contains(got, m.path("proj/data.db")) {
+		c := m.command("proj", words[0], words[1:]...)
+		p := m.remember(c)
+		if got := p.Data; !slices.Contains(got, m.path("proj/data.db")) {
 			t.Errorf("got data %q, want the database", got)
 		}
 		m.write("proj/data.db", "2")
-		m.mustNotAsk(u)
+		m.mustNotDiffer(c)
 	}
 }

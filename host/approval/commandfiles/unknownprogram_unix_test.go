@@ -1,6 +1,6 @@
 //go:build unix
 
-package approval_test
+package commandfiles_test
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ func TestWhatUnknownProgramsReadIsNamedAsNotCovered(t *testing.T) {
 		}
 		want := "what " + name + " reads in its working directory by itself"
 		for _, words := range [][]string{{name, "run", "x"}, {"flock", "lock", m.path("usr/bin/" + name), "run"}, {"env", name, "run"}, {"sh", "-c", "exec " + name + " run"}} {
-			got := m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered
+			got := m.find(m.command("proj", words[0], words[1:]...)).NotCovered
 			if !strings.Contains(strings.Join(got, "\n"), want) {
 				t.Errorf("%q: got %q, want %s", words, got, want)
 			}
@@ -28,7 +28,7 @@ func TestWhatUnknownProgramsReadIsNamedAsNotCovered(t *testing.T) {
 	m.write("proj/gradlew", "#!"+m.path("usr/bin/sh")+"\n")
 	m.must(chmodPrivate(m.path("proj/gradlew")))
 	for want, words := range map[string][]string{"what gradlew reads in its": {"./gradlew", "run"}, "": {"env", "python3", "server.py"}} {
-		got := strings.Join(m.check(m.server("proj", "x", words[0], words[1:]...)).Subject.Program.NotCovered, "\n")
+		got := strings.Join(m.find(m.command("proj", words[0], words[1:]...)).NotCovered, "\n")
 		if strings.Contains(got, "by itself") != (want != "") || !strings.Contains(got, want) {
 			t.Errorf("%q: got %q, want %q", words, got, want)
 		}
