@@ -23,6 +23,22 @@ func TestFilesThatRunAreFoundInEveryFormOfACommand(t *testing.T) {
 		env   map[string]string
 		want  string // the file whose change is found
 	}
+	m := newMachine(t)
+	for _, program := range []string{"uv", "ruby", "java", "bun", "awk"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	for _, file := range []string{"server.py", "server.js", "hook.js", "lib.rb", "plain", "run", "helper", "bunfig.toml", ".npmrc", "sub/server.py", "sub/plain"} {
+		m.write("proj/"+file, "x")
+	}
+	m.write("usr/bin/helper", "\x7fELF helper")
+	for _, program := range []string{"bin/helper", "here", "start", "sub/start"} {
+		m.write("proj/"+program, "\x7fELF own")
+	}
+	m.write("proj/first", "#!"+m.path("usr/bin/python3")+" ./plain\n")
+	for _, program := range []string{"here", "start", "sub/start", "first"} {
+		m.must(chmodPrivate(m.path("proj/" + program)))
+	}
+	m.link("proj/tool", m.path("usr/bin/python3"))
 	for name, test := range map[string]attack{
 		"runner of a script by its name":                         {words: []string{"uv", "run", "server.py"}, want: "proj/server.py"},
 		"runner with a directory":                                {words: []string{"uv", "--directory", "sub", "run", "server.py"}, want: "proj/sub/server.py"},
@@ -54,23 +70,7 @@ func TestFilesThatRunAreFoundInEveryFormOfACommand(t *testing.T) {
 		"configuration that names a registry":                    {words: []string{"npx", "-y", "@example/server@1.0.0"}, want: "proj/.npmrc"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			for _, program := range []string{"uv", "ruby", "java", "bun", "awk"} {
-				m.write("usr/bin/"+program, "\x7fELF "+program)
-			}
-			for _, file := range []string{"server.py", "server.js", "hook.js", "lib.rb", "plain", "run", "helper", "bunfig.toml", ".npmrc", "sub/server.py", "sub/plain"} {
-				m.write("proj/"+file, "x")
-			}
-			m.write("usr/bin/helper", "\x7fELF helper")
-			for _, program := range []string{"bin/helper", "here", "start", "sub/start"} {
-				m.write("proj/"+program, "\x7fELF own")
-			}
-			m.write("proj/first", "#!"+m.path("usr/bin/python3")+" ./plain\n")
-			for _, program := range []string{"here", "start", "sub/start", "first"} {
-				m.must(chmodPrivate(m.path("proj/" + program)))
-			}
-			m.link("proj/tool", m.path("usr/bin/python3"))
+			m := m.in(t)
 			c := m.command("proj", test.words[0], test.words[1:]...)
 			for variable, value := range test.env {
 				c.Env[variable] = strings.ReplaceAll(value, "/PATH", m.path("usr/bin"))

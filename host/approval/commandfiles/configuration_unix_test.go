@@ -15,6 +15,11 @@ func TestConfigurationAboveTheWorkingDirectoryIsFound(t *testing.T) {
 		words []string
 		added string
 	}
+	m := newMachine(t)
+	for _, program := range []string{"pnpm", "yarn", "bunx", "uv", "poetry", "pipenv", "cargo", "dnx"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	m.write("proj/other/sub/data", "x")
 	for name, test := range map[string]attack{
 		"npx":                       {[]string{"npx", "-y", "server@1.0.0"}, "proj/.npmrc"},
 		"npx, far above":            {[]string{"npx", "-y", "server@1.0.0"}, ".npmrc"},
@@ -35,12 +40,7 @@ func TestConfigurationAboveTheWorkingDirectoryIsFound(t *testing.T) {
 		"another working directory": {[]string{"uvx", "--directory", "../other/sub", "server@1.0.0"}, "proj/other/uv.toml"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			for _, program := range []string{"pnpm", "yarn", "bunx", "uv", "poetry", "pipenv", "cargo", "dnx"} {
-				m.write("usr/bin/"+program, "\x7fELF "+program)
-			}
-			m.write("proj/other/sub/data", "x")
+			m := m.in(t)
 			c := m.command("proj/sub", test.words[0], test.words[1:]...)
 			m.remember(c)
 			m.mustNotDiffer(c)

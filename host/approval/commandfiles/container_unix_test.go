@@ -35,6 +35,26 @@ secrets:
 func TestFilesOfComposeAreFound(t *testing.T) {
 	t.Parallel()
 	docker := []string{"docker", "compose", "run", "--rm", "server"}
+	m := newMachine(t)
+	for _, program := range []string{"docker-compose", "podman"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	m.write("proj/compose.yaml", composeFile)
+	m.write("proj/plain", "services: {server: {env_file: plainfile}}")
+	m.link("proj/link", m.path("proj/sub/inner"))
+	m.write("proj/sub/inner/data", "x")
+	m.write("proj/behind", "x")
+	m.write("proj/sub/behind", "x")
+	m.write("proj/.env", "A=b\nexport COMPOSE_FILE=\"compose.yaml:more.compose\" # text\n")
+	m.write("proj/more.compose", "services: {server: {env_file: moresettings}}")
+	m.write("proj/sub/second", "services: {server: {env_file: ./own, extends: {file: ./extended, service: server}}}")
+	m.write("proj/extended", "services: {server: {env_file: extendedenv}}")
+	m.write("proj/included", "services: {server: {env_file: ./settings}}")
+	m.write("proj/base.yaml", "services: {server: {env_file: baseenv}}")
+	m.write("proj/settings", "COMPOSE_FILE=more.compose")
+	for _, file := range []string{"more", "secret.txt", "image/Recipe", "second/Dockerfile", "plainfile", "baseenv", "sub/data", "mounted", "mounted.conf", "own", "extendedenv", "moresettings", "sub/settings", "data.db"} {
+		m.write("proj/"+file, "x")
+	}
 	for name, test := range map[string]struct {
 		words   []string
 		env     map[string]string
@@ -77,27 +97,7 @@ func TestFilesOfComposeAreFound(t *testing.T) {
 		"data that cannot be written":         {words: []string{"docker", "run", "--volume=./data.db:/s:ro", "image"}, changed: "proj/data.db"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			for _, program := range []string{"docker-compose", "podman"} {
-				m.write("usr/bin/"+program, "\x7fELF "+program)
-			}
-			m.write("proj/compose.yaml", composeFile)
-			m.write("proj/plain", "services: {server: {env_file: plainfile}}")
-			m.link("proj/link", m.path("proj/sub/inner"))
-			m.write("proj/sub/inner/data", "x")
-			m.write("proj/behind", "x")
-			m.write("proj/sub/behind", "x")
-			m.write("proj/.env", "A=b\nexport COMPOSE_FILE=\"compose.yaml:more.compose\" # text\n")
-			m.write("proj/more.compose", "services: {server: {env_file: moresettings}}")
-			m.write("proj/sub/second", "services: {server: {env_file: ./own, extends: {file: ./extended, service: server}}}")
-			m.write("proj/extended", "services: {server: {env_file: extendedenv}}")
-			m.write("proj/included", "services: {server: {env_file: ./settings}}")
-			m.write("proj/base.yaml", "services: {server: {env_file: baseenv}}")
-			m.write("proj/settings", "COMPOSE_FILE=more.compose")
-			for _, file := range []string{"more", "secret.txt", "image/Recipe", "second/Dockerfile", "plainfile", "baseenv", "sub/data", "mounted", "mounted.conf", "own", "extendedenv", "moresettings", "sub/settings", "data.db"} {
-				m.write("proj/"+file, "x")
-			}
+			m := m.in(t)
 			c := m.command("proj", test.words[0], test.words[1:]...)
 			for variable, value := range test.env {
 				c.Env[variable] = value

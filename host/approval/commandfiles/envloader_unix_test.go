@@ -2,11 +2,23 @@
 
 package commandfiles_test
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // The variables that a program loads for another one can make that load other code.
 func TestFilesWithVariablesForACommandAreFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	for _, program := range []string{"op", "dotenvx", "env-cmd", "envdir", "dotenv", "sops", "foreman", "some-launcher"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	for _, file := range []string{"server.js", "server", "vars", "more", "make", ".env", "vardir/A", "vardir/NODE_OPTIONS", "sub/vars", "sub/inner/data"} {
+		m.write("proj/"+file, "x")
+	}
+	m.write("proj/Procfile", "web: node server")
+	m.link("proj/link", m.path("proj/sub/inner"))
 	for _, test := range []struct {
 		words   []string
 		changed string
@@ -28,26 +40,27 @@ func TestFilesWithVariablesForACommandAreFound(t *testing.T) {
 		{[]string{"some-launcher", "--env", "vars,more", "node", "server.js"}, "more"},
 		{[]string{"env", "some-launcher", "-e", "link/../vars", "--", "node", "server.js"}, "sub/vars"},
 	} {
-		m := newMachine(t)
-		for _, program := range []string{"op", "dotenvx", "env-cmd", "envdir", "dotenv", "sops", "foreman", "some-launcher"} {
-			m.write("usr/bin/"+program, "\x7fELF "+program)
-		}
-		for _, file := range []string{"server.js", "server", "vars", "more", "make", ".env", "vardir/A", "vardir/NODE_OPTIONS", "sub/vars", "sub/inner/data"} {
-			m.write("proj/"+file, "x")
-		}
-		m.write("proj/Procfile", "web: node server")
-		m.link("proj/link", m.path("proj/sub/inner"))
-		c := m.command("proj", test.words[0], test.words[1:]...)
-		m.remember(c)
-		m.mustNotDiffer(c)
-		m.write("proj/"+test.changed, "evil")
-		m.mustDiffer(c, "/proj/"+test.changed)
+		t.Run(fmt.Sprint(test.words), func(t *testing.T) {
+			m := m.in(t)
+			c := m.command("proj", test.words[0], test.words[1:]...)
+			m.remember(c)
+			m.mustNotDiffer(c)
+			m.write("proj/"+test.changed, "evil")
+			m.mustDiffer(c, "/proj/"+test.changed)
+		})
 	}
 }
 
 // What a server writes at each start has no variables.
 func TestFilesThatServersWriteAreLeftOut(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	for _, program := range []string{"script", "flock", "server"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	for _, file := range []string{"server.py", "data", "data.db"} {
+		m.write("proj/"+file, "1")
+	}
 	for _, words := range [][]string{
 		{"script", "-f", "data", "-c", "python3 server.py"},
 		{"flock", "-e", "data", "python3", "server.py"},
@@ -56,17 +69,13 @@ func TestFilesThatServersWriteAreLeftOut(t *testing.T) {
 		{"python3", "server.py", "-e", "data"},
 		{"uvx", "server@1.0.0", "--file", "data"},
 	} {
-		m := newMachine(t)
-		for _, program := range []string{"script", "flock", "server"} {
-			m.write("usr/bin/"+program, "\x7fELF "+program)
-		}
-		for _, file := range []string{"server.py", "data", "data.db"} {
-			m.write("proj/"+file, "1")
-		}
-		c := m.command("proj", words[0], words[1:]...)
-		m.remember(c)
-		m.write("proj/data", "2")
-		m.write("proj/data.db", "2")
-		m.mustNotDiffer(c)
+		t.Run(fmt.Sprint(words), func(t *testing.T) {
+			m := m.in(t)
+			c := m.command("proj", words[0], words[1:]...)
+			m.remember(c)
+			m.write("proj/data", "2")
+			m.write("proj/data.db", "2")
+			m.mustNotDiffer(c)
+		})
 	}
 }

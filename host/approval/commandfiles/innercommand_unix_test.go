@@ -3,6 +3,7 @@
 package commandfiles_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,6 +13,15 @@ import (
 // The script has no suffix, and the program that starts its interpreter is on no list.
 func TestScriptsBehindUnknownProgramsAreFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	for _, program := range []string{"flock", "op", "script", "su", "runuser", "unshare", "direnv", "xvfb-run", "setsid", "stdbuf", "time", "bwrap", "bash", "watchexec", "wrapper"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	m.link("proj/tool", m.path("usr/bin/python3"))
+	m.link("proj/wrapper", m.path("usr/bin/env"))
+	m.write("proj/sub/data", "x")
+	m.write("proj/data", "x")
+	m.write("proj/server", "good")
 	for _, words := range [][]string{
 		{"flock", "lock", "python3", "server"},
 		{"flock", "node.lock", "node", "server"},
@@ -46,26 +56,21 @@ func TestScriptsBehindUnknownProgramsAreFound(t *testing.T) {
 		{"watchexec", "--", "wrapper", "server"},
 		{"flock", "lock", "./server", "data"},
 	} {
-		m := newMachine(t)
-		for _, program := range []string{"flock", "op", "script", "su", "runuser", "unshare", "direnv", "xvfb-run", "setsid", "stdbuf", "time", "bwrap", "bash", "watchexec", "wrapper"} {
-			m.write("usr/bin/"+program, "\x7fELF "+program)
-		}
-		m.link("proj/tool", m.path("usr/bin/python3"))
-		m.link("proj/wrapper", m.path("usr/bin/env"))
-		m.write("proj/sub/data", "x")
-		m.write("proj/data", "x")
-		m.write("proj/server", "good")
-		if words[len(words)-1] == "data" {
-			m.must(chmodPrivate(m.path("proj/server")))
-		}
-		if words[0] == "watchexec" {
-			m.link("usr/bin/wrapper", m.path("usr/bin/python3"))
-		}
-		c := m.command("proj", words[0], words[1:]...)
-		m.remember(c)
-		m.mustNotDiffer(c)
-		m.write("proj/server", "evil")
-		m.mustDiffer(c, "/proj/server changed")
+		t.Run(fmt.Sprint(words), func(t *testing.T) {
+			m := m.in(t)
+			if words[len(words)-1] == "data" {
+				m.keep(m.path("proj/server"))
+				m.must(chmodPrivate(m.path("proj/server")))
+			}
+			if words[0] == "watchexec" {
+				m.link("usr/bin/wrapper", m.path("usr/bin/python3"))
+			}
+			c := m.command("proj", words[0], words[1:]...)
+			m.remember(c)
+			m.mustNotDiffer(c)
+			m.write("proj/server", "evil")
+			m.mustDiffer(c, "/proj/server changed")
+		})
 	}
 }
 

@@ -20,6 +20,8 @@ type machine struct {
 	root       string
 	checkLocal func(path, project string) error
 	remembered map[*commandfiles.Command]*commandfiles.Found
+	undo       []func() // what takes the changes of a subtest back
+	isShared   bool     // by subtests
 }
 
 func newMachine(t *testing.T) *machine {
@@ -36,6 +38,52 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
+// in returns the machine for a subtest, which runs alone on it. What the subtest writes is taken
+// back at its end: to make a file costs more than to find what a command runs.
+func (m *machine) in(t *testing.T) *machine {
+	inner := *m
+	inner.t, inner.isShared, inner.undo = t, true, nil
+	t.Cleanup(func() {
+		for _, undo := range slices.Backward(inner.undo) {
+			undo()
+		}
+	})
+	return &inner
+}
+
+// keep remembers what is at a path before a subtest changes it.
+func (m *machine) keep(path string) {
+	if !m.isShared {
+		return
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		created := path
+		for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+			if _, err := os.Lstat(dir); err == nil {
+				break
+			}
+			created = dir
+		}
+		m.undo = append(m.undo, func() { m.must(os.RemoveAll(created)) })
+	case info.Mode().IsRegular():
+		content, err := os.ReadFile(path)
+		m.must(err)
+		m.undo = append(m.undo, func() {
+			m.must(os.WriteFile(path, content, info.Mode()))
+			m.must(os.Chmod(path, info.Mode()))
+		})
+	default:
+		target, err := os.Readlink(path)
+		m.must(err)
+		m.undo = append(m.undo, func() {
+			m.must(os.Remove(path))
+			m.must(os.Symlink(target, path))
+		})
+	}
+}
+
 func (m *machine) path(name string) string { return filepath.Join(m.root, filepath.FromSlash(name)) }
 
 // write writes a file. A file that is there keeps its mode; a new one in a directory bin or shims
@@ -47,6 +95,7 @@ func (m *machine) write(name, content string) string {
 	if dir := filepath.Base(filepath.Dir(path)); dir == "bin" || dir == "shims" {
 		mode = 0o700
 	}
+	m.keep(path)
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		m.must(os.Remove(path))
 	}
@@ -62,6 +111,7 @@ func (m *machine) write(name, content string) string {
 func (m *machine) link(name, target string) {
 	m.t.Helper()
 	path := m.path(name)
+	m.keep(path)
 	_ = os.Remove(path)
 	m.must(os.MkdirAll(filepath.Dir(path), 0o700))
 	m.must(os.Symlink(target, path))

@@ -16,6 +16,7 @@ func TestPackageOfTheProjectIsFound(t *testing.T) {
 		"bunx": {"server@1.0.0"}, "bun": {"x", "server@1.0.0"}, "yarn": {"dlx", "server@1.0.0"}, "deno": {"run", "-A", "npm:server@1.0.0"},
 	}
 	type file struct{ name, content string }
+	m := newMachine(t)
 	for name, test := range map[string]struct {
 		before, added []file
 		want          string
@@ -53,8 +54,7 @@ func TestPackageOfTheProjectIsFound(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
+			m := m.in(t)
 			for program, args := range commands {
 				m.write("usr/bin/"+program, "\x7fELF "+program)
 				c := m.command("proj/sub", program, args...)

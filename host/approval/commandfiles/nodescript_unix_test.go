@@ -11,6 +11,8 @@ import (
 // Programs in node_modules/.bin come before the PATH where a script of package.json runs.
 func TestCodeBehindScriptsOfPackagesIsFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	m.write("usr/bin/run-s", "\x7fELF run-s")
 	for name, test := range map[string]struct {
 		words   []string
 		scripts string
@@ -36,9 +38,7 @@ func TestCodeBehindScriptsOfPackagesIsFound(t *testing.T) {
 		"file for the compiler of a package by its path": {words: []string{"npx", "-y", "./pkg"}, changed: "pkg/binding.gyp"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			m.write("usr/bin/run-s", "\x7fELF run-s")
+			m := m.in(t)
 			m.write("proj/package.json", `{"scripts": `+test.scripts+`}`)
 			m.write("proj/pkg/package.json", `{"scripts": {"prepare": "node setup"}}`)
 			for _, file := range []string{"plain", "server.js", "sub/server", "pkg/setup", "lib/npm-cli.js"} {

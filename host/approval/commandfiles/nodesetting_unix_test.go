@@ -11,6 +11,15 @@ import (
 // Settings of package managers name code, whatever its name, and further settings.
 func TestCodeThatSettingsOfPackageManagersNameIsFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	for file, content := range map[string]string{
+		"plain": "x", "hook.js": "x", "sub/plain": "x", "pkg/package.json": `{"bin": "cli"}`, "pkg/cli": "x", "sub/package.json": "{}", "pre.ts": "x", "lib/index.js": "x",
+	} {
+		m.write("proj/"+file, content)
+	}
+	for _, program := range []string{"pnpm", "yarn", "bun"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
 	for name, test := range map[string]struct {
 		words   []string
 		env     map[string]string
@@ -49,16 +58,7 @@ func TestCodeThatSettingsOfPackageManagersNameIsFound(t *testing.T) {
 		"settings behind 64 KiB":          {file: ".npmrc", content: strings.Repeat("; x\n", 64<<8) + "script-shell=./plain\n", changed: "plain"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			for file, content := range map[string]string{
-				"plain": "x", "hook.js": "x", "sub/plain": "x", "pkg/package.json": `{"bin": "cli"}`, "pkg/cli": "x", "sub/package.json": "{}", "pre.ts": "x", "lib/index.js": "x",
-			} {
-				m.write("proj/"+file, content)
-			}
-			for _, program := range []string{"pnpm", "yarn", "bun"} {
-				m.write("usr/bin/"+program, "\x7fELF "+program)
-			}
+			m := m.in(t)
 			if test.file != "" {
 				m.write("proj/"+test.file, test.content)
 			}

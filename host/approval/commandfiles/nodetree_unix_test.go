@@ -16,6 +16,7 @@ import (
 func TestPackageInADirectoryWithAnotherNameIsFound(t *testing.T) {
 	t.Parallel()
 	const manifest = `{"name": " server", "version": "1.0.0", "bin": {"x": "x.js"}}`
+	m := newMachine(t)
 	for name, test := range map[string]struct {
 		words []string
 		files map[string]string
@@ -61,8 +62,7 @@ func TestPackageInADirectoryWithAnotherNameIsFound(t *testing.T) {
 		"program in a list":                         {files: map[string]string{"package.json": `{"bin": ["a/server"]}`, "a/server": "evil"}, want: "/proj/a/server appeared"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
+			m := m.in(t)
 			words := test.words
 			if words == nil {
 				words = []string{"npx", "-y", "server@1.0.0"}

@@ -13,6 +13,10 @@ import (
 func TestScriptsOfWorkspacesAreFound(t *testing.T) {
 	t.Parallel()
 	const workspace = `{"name": "@s/server", "scripts": {"serve": "node start"}}`
+	m := newMachine(t)
+	for _, program := range []string{"pnpm", "yarn", "bun"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
 	for name, test := range map[string]struct {
 		words    []string
 		env      map[string]string
@@ -39,11 +43,7 @@ func TestScriptsOfWorkspacesAreFound(t *testing.T) {
 		"pattern in a name":           {words: []string{"npm", "run", "-w", "@s/server", "serve"}, patterns: `["p/s?v"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			for _, program := range []string{"pnpm", "yarn", "bun"} {
-				m.write("usr/bin/"+program, "\x7fELF "+program)
-			}
+			m := m.in(t)
 			if test.words[0] == "pnpm" {
 				m.write("proj/pnpm-workspace.yaml", "packages:\n  - 'p/*' # all\n")
 			} else if test.patterns == "" {

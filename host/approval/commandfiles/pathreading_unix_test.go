@@ -13,6 +13,19 @@ import (
 func TestPathsThatLeaveASymbolicLinkAreReadInBothWays(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-363a")
+	m := newMachine(t)
+	for _, program := range []string{"uv", "make"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	for _, dir := range []string{"proj/", "proj/sub/"} {
+		for _, file := range []string{"plain", "hook.js", "lib/sitecustomize.py", "bin/own", "pkg/setup.py"} {
+			m.write(dir+file, "\x7fELF")
+		}
+	}
+	m.write("proj/sub/inner/data", "x")
+	m.link("proj/link", m.path("proj/sub/inner"))
+	m.write("proj/first", "#!link/../bin/own\n")
+	m.must(chmodPrivate(m.path("proj/first")))
 	for name, test := range map[string]struct {
 		words []string
 		env   map[string]string
@@ -41,27 +54,13 @@ func TestPathsThatLeaveASymbolicLinkAreReadInBothWays(t *testing.T) {
 		"text of a path in linked directory": {words: []string{"node", "x/../../hook"}, dir: "link", file: "hook.js"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			m := m.in(t)
 			for _, changed := range []string{"proj/", "proj/sub/"} {
-				m := newMachine(t)
-				for _, program := range []string{"uv", "make"} {
-					m.write("usr/bin/"+program, "\x7fELF "+program)
-				}
-				for _, dir := range []string{"proj/", "proj/sub/"} {
-					for _, file := range []string{"plain", "hook.js", "lib/sitecustomize.py", "bin/own", "pkg/setup.py"} {
-						m.write(dir+file, "\x7fELF")
-					}
-				}
-				m.write("proj/sub/inner/data", "x")
-				m.link("proj/link", m.path("proj/sub/inner"))
-				m.write("proj/first", "#!link/../bin/own\n")
-				m.must(chmodPrivate(m.path("proj/first")))
 				c := m.command("proj", test.words[0], expanded(m, test.words[1:])...)
-				target := c
 				for variable, value := range test.env {
-					target.Env[variable] = expanded(m, []string{value})[0]
+					c.Env[variable] = expanded(m, []string{value})[0]
 				}
-				if target.Dir += "/" + test.dir; test.dir == "link" && changed == "proj/" {
+				if c.Dir += "/" + test.dir; test.dir == "link" && changed == "proj/" {
 					continue // "..", from its real place, never leads there
 				}
 				m.remember(c)

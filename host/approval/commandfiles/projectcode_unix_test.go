@@ -16,6 +16,18 @@ func TestCodeOfTheProjectIsFoundBehindPathsRecipesAndVariables(t *testing.T) {
 		env     map[string]string
 		changed string
 	}
+	m := newMachine(t)
+	for _, program := range []string{"uv", "make", "just", "task", "flock"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	for file, content := range map[string]string{
+		"proj/pkg/package.json": `{"name": 1, "bin": {"a": "cli", "b": 2}}`, "proj/pkg/cli": "x", "proj/plain": "x", "proj/py/setup.py": "x", "proj/server.py": "x",
+		"package.json": `{"scripts": {"serve": "node --trace-warnings plain", "preserve": "./before.js"}}`, "plain": "x", "before.js": "x", "proj/other": "-include rules\n",
+		"proj/Makefile": "include rules\nserve:\n\tsh ./run.sh\n", "proj/rules": "x", "proj/run.sh": "x", "justfile": "x", "proj/Taskfile.yml": "x", "proj/lib/other.py": "x",
+		"proj/lib/index.js": "x",
+	} {
+		m.write(file, content)
+	}
 	for name, test := range map[string]attack{
 		"package by its path":                {words: []string{"npx", "./pkg"}, changed: "proj/pkg/cli"},
 		"package by its path, after a flag":  {words: []string{"npx", "-y", "file:pkg", "x"}, changed: "proj/pkg/package.json"},
@@ -42,19 +54,7 @@ func TestCodeOfTheProjectIsFoundBehindPathsRecipesAndVariables(t *testing.T) {
 		"package by its path in other words": {words: []string{"flock", "lock", "npx", "./pkg"}, changed: "proj/pkg/cli"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			for _, program := range []string{"uv", "make", "just", "task", "flock"} {
-				m.write("usr/bin/"+program, "\x7fELF "+program)
-			}
-			for file, content := range map[string]string{
-				"proj/pkg/package.json": `{"name": 1, "bin": {"a": "cli", "b": 2}}`, "proj/pkg/cli": "x", "proj/plain": "x", "proj/py/setup.py": "x", "proj/server.py": "x",
-				"package.json": `{"scripts": {"serve": "node --trace-warnings plain", "preserve": "./before.js"}}`, "plain": "x", "before.js": "x", "proj/other": "-include rules\n",
-				"proj/Makefile": "include rules\nserve:\n\tsh ./run.sh\n", "proj/rules": "x", "proj/run.sh": "x", "justfile": "x", "proj/Taskfile.yml": "x", "proj/lib/other.py": "x",
-				"proj/lib/index.js": "x",
-			} {
-				m.write(file, content)
-			}
+			m := m.in(t)
 			c := m.command("proj", test.words[0], test.words[1:]...)
 			for variable, value := range test.env {
 				c.Env[variable] = value

@@ -11,6 +11,10 @@ import (
 // A module that appears in a directory of PYTHONPATH runs at the next start of Python.
 func TestModulesThatPythonLoadsByItselfAreFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	m.write("proj/server.py", "x")
+	m.write("proj/src/other.py", "x")
+	m.write("proj/pkg/server.py", "x")
 	for _, test := range []struct {
 		words []string
 		path  string
@@ -32,21 +36,20 @@ func TestModulesThatPythonLoadsByItselfAreFound(t *testing.T) {
 		{words: []string{"python3", "-m", "pkg.server"}, added: "pkg/server/__main__.py"},
 		{words: []string{"python3", "-m", "server"}, added: "server.cpython-312-x86_64-linux-gnu.so"},
 	} {
-		m := newMachine(t)
-		m.write("proj/server.py", "x")
-		m.write("proj/src/other.py", "x")
-		m.write("proj/pkg/server.py", "x")
-		c := m.command("proj", test.words[0], test.words[1:]...)
-		if test.path != "" {
-			c.Env["PYTHONPATH"] = test.path
-		}
-		m.remember(c)
-		for _, other := range []string{"src/other.py", "src/sitecustomize2.py", "src/customize.py", "other.py", "src/__pycache__/other.pyc"} {
-			m.write("proj/"+other, "another")
-		}
-		m.mustNotDiffer(c)
-		m.write("proj/"+test.added, "evil")
-		m.mustDiffer(c, "script /proj/"+test.added+" appeared")
+		t.Run(fmt.Sprint(test.words, test.path), func(t *testing.T) {
+			m := m.in(t)
+			c := m.command("proj", test.words[0], test.words[1:]...)
+			if test.path != "" {
+				c.Env["PYTHONPATH"] = test.path
+			}
+			m.remember(c)
+			for _, other := range []string{"src/other.py", "src/sitecustomize2.py", "src/customize.py", "other.py", "src/__pycache__/other.pyc"} {
+				m.write("proj/"+other, "another")
+			}
+			m.mustNotDiffer(c)
+			m.write("proj/"+test.added, "evil")
+			m.mustDiffer(c, "script /proj/"+test.added+" appeared")
+		})
 	}
 }
 
@@ -64,6 +67,11 @@ func TestDirectoriesThatCodeForAShellAddsToThePathAreSearched(t *testing.T) {
 
 func TestFilesThatUvReadsAreFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	m.write("usr/bin/uv", "\x7fELF uv")
+	for _, file := range []string{"server.py", "pkg/server.py", "pkg/__main__.py", "pkg/setup.py", "plain", "wheels/server-1.0.0-py3-none-any.whl"} {
+		m.write("proj/"+file, "x")
+	}
 	for _, test := range []struct {
 		words   []string
 		changed string
@@ -84,16 +92,14 @@ func TestFilesThatUvReadsAreFound(t *testing.T) {
 		{[]string{"uvx", "--find-links", "wheels", "server==1.0.0"}, "wheels/server-1.0.0-py3-none-any.whl"},
 		{[]string{"uvx", "-f./wheels", "server==1.0.0"}, "wheels/server-2.0.0.tar.gz"},
 	} {
-		m := newMachine(t)
-		m.write("usr/bin/uv", "\x7fELF uv")
-		for _, file := range []string{"server.py", "pkg/server.py", "pkg/__main__.py", "pkg/setup.py", "plain", "wheels/server-1.0.0-py3-none-any.whl"} {
-			m.write("proj/"+file, "x")
-		}
-		c := m.command("proj", test.words[0], test.words[1:]...)
-		m.remember(c)
-		m.mustNotDiffer(c)
-		m.write("proj/"+test.changed, "evil")
-		m.mustDiffer(c, "/proj/"+test.changed)
+		t.Run(fmt.Sprint(test.words), func(t *testing.T) {
+			m := m.in(t)
+			c := m.command("proj", test.words[0], test.words[1:]...)
+			m.remember(c)
+			m.mustNotDiffer(c)
+			m.write("proj/"+test.changed, "evil")
+			m.mustDiffer(c, "/proj/"+test.changed)
+		})
 	}
 }
 

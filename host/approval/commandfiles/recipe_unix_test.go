@@ -10,6 +10,10 @@ import (
 
 func TestFilesOfRecipesAreFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	for _, program := range []string{"make", "gmake", "just", "task", "go-task", "rake"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
 	for name, test := range map[string]struct {
 		words   []string
 		files   map[string]string
@@ -42,11 +46,7 @@ func TestFilesOfRecipesAreFound(t *testing.T) {
 		"map of imports of deno":      {[]string{"deno", "run", "x.ts"}, map[string]string{"deno.jsonc": `{"importMap": "./imports.json"}`, "imports.json": "{}"}, "imports.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			for _, program := range []string{"make", "gmake", "just", "task", "go-task", "rake"} {
-				m.write("usr/bin/"+program, "\x7fELF "+program)
-			}
+			m := m.in(t)
 			for file, content := range test.files {
 				m.write("proj/"+file, content)
 			}

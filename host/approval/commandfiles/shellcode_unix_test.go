@@ -3,11 +3,20 @@
 package commandfiles_test
 
 import (
+	"fmt"
 	"testing"
 )
 
 func TestFilesThatCodeNamesInOtherWaysAreFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	for _, program := range []string{"bash", "socat", "uvicorn", "nodemon", "jbang"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	for _, file := range []string{"plain", "server.py", "pkg/server.py", ".venv/activate", "Server.java", "x.js", "sub/plain", "sub/inner/data"} {
+		m.write("proj/"+file, "x")
+	}
+	m.link("proj/link", m.path("proj/sub/inner"))
 	for _, test := range []struct {
 		words   []string
 		env     map[string]string
@@ -30,22 +39,17 @@ func TestFilesThatCodeNamesInOtherWaysAreFound(t *testing.T) {
 		{words: []string{"uvx", "server@1.0.0"}, env: map[string]string{"KUBECONFIG": "./plain"}, changed: "plain"},
 		{words: []string{"uvx", "server@1.0.0"}, env: map[string]string{"AWS_CONFIG_FILE": "link/../plain"}, changed: "sub/plain"},
 	} {
-		m := newMachine(t)
-		for _, program := range []string{"bash", "socat", "uvicorn", "nodemon", "jbang"} {
-			m.write("usr/bin/"+program, "\x7fELF "+program)
-		}
-		for _, file := range []string{"plain", "server.py", "pkg/server.py", ".venv/activate", "Server.java", "x.js", "sub/plain", "sub/inner/data"} {
-			m.write("proj/"+file, "x")
-		}
-		m.link("proj/link", m.path("proj/sub/inner"))
-		c := m.command("proj", test.words[0], test.words[1:]...)
-		for variable, value := range test.env {
-			c.Env[variable] = value
-		}
-		m.remember(c)
-		m.mustNotDiffer(c)
-		m.write("proj/"+test.changed, "evil")
-		m.mustDiffer(c, "/proj/"+test.changed)
+		t.Run(fmt.Sprint(test.words, test.env), func(t *testing.T) {
+			m := m.in(t)
+			c := m.command("proj", test.words[0], test.words[1:]...)
+			for variable, value := range test.env {
+				c.Env[variable] = value
+			}
+			m.remember(c)
+			m.mustNotDiffer(c)
+			m.write("proj/"+test.changed, "evil")
+			m.mustDiffer(c, "/proj/"+test.changed)
+		})
 	}
 }
 

@@ -55,6 +55,12 @@ func TestRealInterpreterBehindAShimIsNamed(t *testing.T) {
 func TestLinksOfVersionManagersAreReadByTheirNames(t *testing.T) {
 	t.Parallel()
 	for _, manager := range []string{"mise", "rtx", "asdf", "volta-shim", "unknown-manager"} {
+		m := newMachine(t)
+		m.write("home/bin/"+manager, "\x7fELF manager")
+		m.write("proj/plain", "x")
+		for _, program := range []string{"npx", "uvx", "just", "docker", "node"} {
+			m.link("home/shims/"+program, m.path("home/bin/"+manager))
+		}
 		for _, test := range []struct {
 			words   []string
 			changed string
@@ -67,17 +73,14 @@ func TestLinksOfVersionManagersAreReadByTheirNames(t *testing.T) {
 			{[]string{"node", "plain"}, "plain"},
 			{[]string{"env", "just", "serve"}, "justfile"},
 		} {
-			m := newMachine(t)
-			m.write("home/bin/"+manager, "\x7fELF manager")
-			m.write("proj/plain", "x")
-			for _, program := range []string{"npx", "uvx", "just", "docker", "node"} {
-				m.link("home/shims/"+program, m.path("home/bin/"+manager))
-			}
-			c := m.command("proj", test.words[0], test.words[1:]...)
-			c.Env["PATH"] = m.path("home/shims") + ":" + m.path("usr/bin")
-			m.remember(c)
-			m.write("proj/"+test.changed, "evil")
-			m.mustDiffer(c, "/proj/"+test.changed)
+			t.Run(fmt.Sprint(manager, test.words), func(t *testing.T) {
+				m := m.in(t)
+				c := m.command("proj", test.words[0], test.words[1:]...)
+				c.Env["PATH"] = m.path("home/shims") + ":" + m.path("usr/bin")
+				m.remember(c)
+				m.write("proj/"+test.changed, "evil")
+				m.mustDiffer(c, "/proj/"+test.changed)
+			})
 		}
 	}
 }

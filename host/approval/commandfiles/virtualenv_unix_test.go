@@ -10,6 +10,12 @@ import (
 
 func TestVirtualEnvironmentThatIsSwitchedIsFound(t *testing.T) {
 	t.Parallel()
+	m := newMachine(t)
+	for _, program := range []string{"uv", "poetry", "pipenv", "pdm", "conda", "flock", "python3.12"} {
+		m.write("usr/bin/"+program, "\x7fELF "+program)
+	}
+	m.write("proj/server.py", "x")
+	m.write("proj/sub/server.py", "x")
 	for name, test := range map[string]struct {
 		words []string
 		env   map[string]string
@@ -26,13 +32,7 @@ func TestVirtualEnvironmentThatIsSwitchedIsFound(t *testing.T) {
 		"interpreter of the environment": {words: []string{"./.venv/bin/python", "server.py"}, venv: "proj/.venv"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			for _, program := range []string{"uv", "poetry", "pipenv", "pdm", "conda", "flock", "python3.12"} {
-				m.write("usr/bin/"+program, "\x7fELF "+program)
-			}
-			m.write("proj/server.py", "x")
-			m.write("proj/sub/server.py", "x")
+			m := m.in(t)
 			m.write(test.venv+"/pyvenv.cfg", "home = /usr/bin")
 			m.write(test.venv+"/bin/server", "#!"+m.path(test.venv+"/bin/python")+"\n")
 			m.link(test.venv+"/bin/python", m.path("usr/bin/python3.12"))
