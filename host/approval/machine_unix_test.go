@@ -141,18 +141,6 @@ func (m *machine) mustNotAsk(u *host.Upstream) {
 	}
 }
 
-// files returns the files that run, without the root, with their roles.
-func (m *machine) files(p *approval.Pending) (all []string) {
-	for _, f := range p.Subject.Program.Files {
-		text := string(f.Role) + " " + strings.TrimPrefix(f.Path, m.root)
-		if f.Target != "" {
-			text += " -> " + strings.TrimPrefix(f.Target, m.root)
-		}
-		all = append(all, text)
-	}
-	return all
-}
-
 // literal returns a text of a configuration without references.
 func literal(text string) host.Text { return host.Text{Written: text} }
 
@@ -162,12 +150,3 @@ func variable(name string) host.Text {
 }
 
 func chmodPrivate(path string) error { return os.Chmod(path, 0o700) }
-
-// expanded returns words with /PROJ for the project and /PATH for the directory of programs.
-func expanded(m *machine, words []string) (all []string) {
-	places := strings.NewReplacer("/PROJ", m.path("proj"), "/PATH", m.path("usr/bin"))
-	for _, word := range words {
-		all = append(all, places.Replace(word))
-	}
-	return all
-}

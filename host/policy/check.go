@@ -142,7 +142,7 @@ func (s *subject) setSocket(path string) {
 	if s.references {
 		return
 	}
-	if s.socket = path; hasParent(path) {
+	if s.socket = path; userfile.HasParent(path) {
 		s.err = fmt.Errorf("its socket %q has \"..\"; want a path without it", path)
 	}
 }
@@ -173,17 +173,13 @@ func (s *subject) findExecutable(t *mcpclient.CommandTarget) {
 			return
 		}
 	}
-	spellings := s.spellings(path)
-	for _, spelling := range spellings {
-		if !s.mayLookAt(spelling) {
+	for _, reading := range s.paths(path) {
+		if !s.mayLookAt(reading) {
 			return
 		}
 	}
 	s.programs = s.readings(path)
-	if len(s.programs) != 1 {
-		return
-	}
-	if _, err := os.Stat(spellings[0]); err == nil {
+	if len(s.programs) == 1 && s.isThere(path) {
 		s.program = s.programs[0]
 	}
 }
@@ -242,10 +238,10 @@ func (e *entry) allows(s *subject) bool {
 	if e.unreadable || e.name != "" && !host.MatchPattern(e.name, s.name) || e.url != nil && (s.url == nil || !e.url.matches(s.url)) {
 		return false
 	}
-	if e.dir != "" && (filepath.Clean(s.dir) != e.dir || hasParent(s.dir)) {
+	if e.dir != "" && (filepath.Clean(s.dir) != e.dir || userfile.HasParent(s.dir)) {
 		return false
 	}
-	if e.command != nil && (s.program == "" || s.program != resolved(e.command[0]) || !slices.Equal(e.command[1:], s.args)) {
+	if e.command != nil && (s.program == "" || s.program != userfile.RealPath(e.command[0]) || !slices.Equal(e.command[1:], s.args)) {
 		return false
 	}
 	if e.digest != "" && s.digest(s.program) != e.digest {
@@ -289,7 +285,7 @@ func (e *entry) deniesDir(s *subject) bool {
 	if filepath.IsAbs(s.dir) {
 		path = s.dir
 	}
-	return slices.Contains(s.readings(path), resolved(e.dir))
+	return slices.Contains(s.readings(path), userfile.RealPath(e.dir))
 }
 
 func (e *entry) deniesProgram(s *subject) bool {
@@ -297,7 +293,7 @@ func (e *entry) deniesProgram(s *subject) bool {
 		return false
 	}
 	if filepath.IsAbs(e.command[0]) {
-		return s.written == e.command[0] || slices.Contains(s.programs, resolved(e.command[0]))
+		return s.written == e.command[0] || slices.Contains(s.programs, userfile.RealPath(e.command[0]))
 	}
 	return slices.ContainsFunc(append(s.programs, s.written), func(path string) bool { return filepath.Base(path) == e.command[0] })
 }

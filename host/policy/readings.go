@@ -5,69 +5,58 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // readings returns the paths without symbolic links that a path in the configuration may lead to.
-// For link/../file the system follows the link before "..", and a program may remove link/.. from
-// the text. It may also put its real working directory in front. What leads to another machine is
-// not looked at, and left out.
+// What leads to another machine is not looked at, and left out.
 func (s *subject) readings(path string) (all []string) {
-	for _, spelling := range s.spellings(path) {
-		if !s.isLocal(spelling) {
+	for _, reading := range s.paths(path) {
+		if !s.isLocal(reading) {
 			continue
 		}
-		if real := resolved(spelling); !slices.Contains(all, real) {
+		if real := userfile.RealPath(reading); !slices.Contains(all, real) {
 			all = append(all, real)
 		}
 	}
 	return all
 }
 
-// spellings returns the absolute paths that a path may stand for, first the one that the system
-// resolves.
-func (s *subject) spellings(path string) []string {
-	if filepath.IsAbs(path) {
-		return []string{forSystem(path), filepath.Clean(path)}
+// paths is readings, with symbolic links.
+func (s *subject) paths(path string) []string {
+	dir, err := s.absoluteDir()
+	if err != nil && !filepath.IsAbs(path) {
+		return nil
 	}
-	dir := s.dir
-	if !filepath.IsAbs(dir) {
-		here, err := os.Getwd()
+	return userfile.Readings(path, dir, s.isLocal)
+}
+
+// absoluteDir returns the working directory. Its ".." is kept, because what it means depends on
+// links, which can be replaced between the decision and the start.
+func (s *subject) absoluteDir() (string, error) {
+	if filepath.IsAbs(s.dir) {
+		return s.dir, nil
+	}
+	here, err := os.Getwd()
+	return here + string(filepath.Separator) + s.dir, err
+}
+
+// isThere reports whether the system finds a file at a path. It finds none behind "x/.." if x does
+// not exist, whatever the readings of the path are.
+func (s *subject) isThere(path string) bool {
+	if !filepath.IsAbs(path) {
+		dir, err := s.absoluteDir()
 		if err != nil {
-			return nil
+			return false
 		}
-		dir = here + string(filepath.Separator) + dir
+		path = dir + string(filepath.Separator) + path
 	}
-	all := []string{forSystem(dir + string(filepath.Separator) + path), filepath.Join(dir, path)}
-	if s.isLocal(dir) {
-		all = append(all, filepath.Join(resolved(forSystem(dir)), path))
+	if runtime.GOOS == "windows" { // which removes ".." before it follows links
+		path = filepath.Clean(path)
 	}
-	return all
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func (s *subject) isLocal(path string) bool { return userfile.CheckLocal(path, s.project) == nil }
-
-// forSystem returns a path as the system reads it: Windows alone removes ".." before it follows
-// links.
-func forSystem(path string) string {
-	if runtime.GOOS == "windows" {
-		return filepath.Clean(path)
-	}
-	return path
-}
-
-// resolved returns a path without symbolic links, or the path if it does not exist.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
-}
-
-// hasParent reports whether a path has "..", so that what it means depends on links, which can
-// be replaced between the decision and the start.
-func hasParent(path string) bool {
-	return slices.Contains(strings.FieldsFunc(path, func(c rune) bool { return c < 0x80 && os.IsPathSeparator(uint8(c)) }), "..")
-}

@@ -122,6 +122,8 @@ func TestProgramBehindALinkIsAllowedOnlyIfAllReadingsAgree(t *testing.T) {
 		}
 		checkReadings(t, what+", another one denied", byPath("deny", "managed"), target, true)
 	}
+	// What is not there yet may be a link when the program is started.
+	checkReadings(t, "behind nothing", byPath("allow", "user"), mcpclient.CommandTarget{Path: "missing/../server", Dir: user}, false)
 	checkReadings(t, "without a link", byPath("allow", "user"), mcpclient.CommandTarget{Path: "sub/../server", Dir: user}, true)
 
 	admitted := &host.Upstream{Key: "p", Target: mcpclient.Command(user + "/link/../server"), Files: []host.ProgramFile{{Path: server("user")}}}

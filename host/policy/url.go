@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // urlPattern matches URLs part by part, so that no part can hold what another one has to be.
@@ -155,7 +156,7 @@ func isASCII(s string) bool {
 // leadsTo reports whether the pattern of one socket and a path of another socket lead to the same one
 // by symbolic links.
 func (p *urlPattern) leadsTo(socket string) bool {
-	return p.scheme == "unix" && socket != "" && (host.MatchPattern(p.path, resolved(socket)) || !strings.ContainsAny(p.path, "*?") && resolved(p.path) == resolved(socket))
+	return p.scheme == "unix" && socket != "" && (host.MatchPattern(p.path, userfile.RealPath(socket)) || !strings.ContainsAny(p.path, "*?") && userfile.RealPath(p.path) == userfile.RealPath(socket))
 }
 
 // matches reports whether a URL matches.

@@ -1,5 +1,6 @@
 // Package userfile reads and writes files that the host trusts: they belong to the user
-// or to the administrator, and nobody else can change them.
+// or to the administrator, and nobody else can change them. It also says what paths mean that
+// others have written.
 package userfile
 
 import (
