@@ -16,12 +16,8 @@ var composeFiles = []string{
 	"docker-compose.override.yml", "container-compose.yaml", "container-compose.yml", "podman-compose.yaml", "podman-compose.yml",
 }
 
-const (
-	// maxComposeFile is the size in bytes of a file of Compose up to which it is searched for
-	// others, and maxDocuments the number of its documents.
-	maxComposeFile = 1 << 20
-	maxDocuments   = 64
-)
+// maxDocuments is the number of documents of a file of Compose up to which it is searched for others.
+const maxDocuments = 64
 
 // isCompose reports whether a program of containers runs what a file says.
 func isCompose(name string, args []string) bool {
@@ -99,8 +95,8 @@ func (c *composeFinder) filesOfVariables(at string) (files []string) {
 // for other files.
 func (c *composeFinder) text(at string) string {
 	c.addRegular(at)
-	text := c.start(at, maxComposeFile+1)
-	if len(text) > maxComposeFile {
+	text := c.start(at, maxSearched+1)
+	if len(text) > maxSearched {
 		c.note("the files that %s names, which is too long to be searched for them", at)
 		return ""
 	}

@@ -162,6 +162,18 @@ func TestFilesOfComposeThatCannotBeReadAreNamedAsNotCovered(t *testing.T) {
 	}
 }
 
+func TestDocumentsOfComposeAreBounded(t *testing.T) {
+	t.Parallel()
+	for documents, want := range map[int]bool{64: false, 65: true} {
+		m := newMachine(t)
+		m.write("proj/compose.yaml", strings.Repeat("---\nservices: {}\n", documents))
+		got := fmt.Sprint(m.find(m.command("proj", "docker", "compose", "up")).NotCovered)
+		if strings.Contains(got, "which cannot be read") != want {
+			t.Errorf("%d documents: got %s, want it said that they cannot be read: %v", documents, got, want)
+		}
+	}
+}
+
 // A container writes into a database at each start.
 func TestDatabasesThatContainersGetAreLeftOut(t *testing.T) {
 	t.Parallel()

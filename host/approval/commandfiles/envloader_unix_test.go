@@ -4,6 +4,8 @@ package commandfiles_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"testing"
 )
 
@@ -77,5 +79,22 @@ func TestFilesThatServersWriteAreLeftOut(t *testing.T) {
 			m.write("proj/data.db", "2")
 			m.mustNotDiffer(c)
 		})
+	}
+}
+
+func TestDirectoryWithManyVariablesIsNamedAsNotCovered(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("usr/bin/envdir", "\x7fELF envdir")
+	for i := range 65 {
+		m.write(fmt.Sprintf("proj/vars/V%d", i), "x")
+	}
+	c := m.command("proj", "envdir", "./vars", "node", "-v")
+	if got := m.find(c); !slices.Contains(got.NotCovered, "the variables in "+m.path("proj/vars")) || len(got.Files) != 2 {
+		t.Errorf("got %+v, want the directory named", got)
+	}
+	m.must(os.Remove(m.path("proj/vars/V0")))
+	if got := m.find(c); len(got.Files) != 66 {
+		t.Errorf("got %d files, want 64 of variables", len(got.Files))
 	}
 }

@@ -22,6 +22,10 @@ type fileAccess struct {
 // search for hours.
 const maxLookups = 100_000
 
+// maxSearched is the size in bytes of a text, such as a file of recipes or of settings, up to
+// which it is searched for the files that it names.
+const maxSearched = 1 << 20
+
 // mayLookAt reports whether another file may be searched for at a path. Whatever looks at a
 // file calls it before: who wrote the command is not trusted yet.
 func (a *fileAccess) mayLookAt(path string) bool {

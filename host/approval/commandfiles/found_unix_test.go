@@ -41,3 +41,31 @@ func TestFilesAreBounded(t *testing.T) {
 		t.Errorf("got %v, want a command refused that takes too long to search", err)
 	}
 }
+
+func TestInterpretersBehindEachOtherAreBounded(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for i := range 10 {
+		m.write(fmt.Sprintf("proj/bin/s%d", i), fmt.Sprintf("#!%s\n", m.path(fmt.Sprintf("proj/bin/s%d", i+1))))
+	}
+	files := m.files(m.find(m.command("proj", "./bin/s0")))
+	if want := "interpreter /proj/bin/s8"; len(files) != 9 || files[8] != want {
+		t.Errorf("got %q, want the last to be %s", files, want)
+	}
+}
+
+func TestLongTextsAreNotSearchedForFiles(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write("proj/evil.js", "x")
+	for filler, want := range map[int]bool{16<<10 - len("./evil.js"): true, 16<<10 - len("./evil.js") + 1: false} {
+		text := strings.Repeat(" ", filler) + "./evil.js"
+		argument, variable := m.command("proj", "docker", "run", text), m.command("proj", "node", "-v")
+		variable.Env["X"] = text
+		for what, c := range map[string]*commandfiles.Command{"argument": argument, "variable": variable} {
+			if got := slices.Contains(m.files(m.find(c)), "script /proj/evil.js"); got != want {
+				t.Errorf("%s of %d bytes: got the file found: %v, want %v", what, len(text), got, want)
+			}
+		}
+	}
+}

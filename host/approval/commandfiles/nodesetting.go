@@ -29,10 +29,6 @@ var shortSettings = map[string]map[string]string{
 
 var shortNpmSettings = map[string]string{"p": "package", "c": "call", "w": "workspace", "ws": "workspaces", "C": "prefix"}
 
-// maxSettings is the size of a file of settings in bytes up to which it is searched for code
-// that it names.
-const maxSettings = 1 << 20
-
 // settings returns what the settings of a package manager say in files, variables and flags, as
 // flags with a value in the same word.
 func (c *codeFinder) settings(name string, args []string) (all []string) {
@@ -163,9 +159,9 @@ func unescaped(text string) string {
 
 // settingsText returns the text of a file of settings. What is behind its limit is named.
 func (c *codeFinder) settingsText(file string) []byte {
-	text := c.start(file, maxSettings+1)
-	if len(text) > maxSettings {
-		c.note("the code that %s names, which has more than %d bytes", file, maxSettings)
+	text := c.start(file, maxSearched+1)
+	if len(text) > maxSearched {
+		c.note("the code that %s names, which has more than %d bytes", file, maxSearched)
 	}
 	return text
 }

@@ -26,9 +26,6 @@ var includes = map[string][]string{
 // sections are the keys of a Taskfile under which there are names of files.
 var sections = []string{"includes", "dotenv"}
 
-// maxRecipe is the size in bytes of a file of recipes up to which it is searched for others.
-const maxRecipe = 1 << 20
-
 // recipes adds the files of recipes that a program reads besides those with common names.
 func (c *codeFinder) recipes(name string, args []string) {
 	if recipeFlags[name] == nil {
@@ -75,8 +72,8 @@ func (c *codeFinder) recipe(name, file string) {
 	}
 	c.read[file] = true
 	c.add(RoleScript, file)
-	text := string(c.start(file, maxRecipe+1))
-	if len(text) > maxRecipe {
+	text := string(c.start(file, maxSearched+1))
+	if len(text) > maxSearched {
 		c.note("the files that %s names, which is too long to be searched for them", file)
 		return
 	}
@@ -181,7 +178,7 @@ func (c *codeFinder) denoTasks(args []string) {
 	for _, dir := range c.searched() {
 		for _, name := range []string{"deno.json", "deno.jsonc"} {
 			file := filepath.Join(dir, name)
-			text := string(c.start(file, maxRecipe))
+			text := string(c.start(file, maxSearched))
 			words := recipeWords(text)
 			for i := range words {
 				if i > 0 && words[i-1] == "importMap" {
