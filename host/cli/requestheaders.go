@@ -136,8 +136,20 @@ func readSecret(path string) (string, error) {
 		}
 		defer f.Close()
 		text, err := io.ReadAll(io.LimitReader(f, maxSecret))
-		return string(text), err
+		return textOf(path, text, err)
 	}
 	text, err := userfile.ReadFile(path, maxSecret)
-	return string(text), cmp.Or(err, userfile.CheckPrivate(path))
+	return textOf(path, text, cmp.Or(err, userfile.CheckPrivate(path)))
+}
+
+// textOf returns the text that was read from a file, without a byte order mark.
+func textOf(path string, content []byte, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	text, err := userfile.Text(content)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return string(text), nil
 }

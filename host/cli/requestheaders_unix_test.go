@@ -40,7 +40,7 @@ func (s *headerServer) all() []http.Header {
 func TestEveryCommandSendsTheTokenAndTheHeadersOfItsFlags(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(canaryA+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("\ufeff"+canaryA+"\r\n"), 0o600); err != nil { // as editors of Windows write it
 		t.Fatal(err)
 	}
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -116,10 +116,16 @@ func TestBadTokensAndHeadersAreUsageErrors(t *testing.T) {
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	utf16 := filepath.Join(dir, "utf16")
+	if err := os.WriteFile(utf16, []byte("\xff\xfeC\x00A\x00N\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		args []string
 		want string
 	}{
+		"token in UTF-16":         {[]string{"--token", "@" + utf16}, utf16 + ": found text in UTF-16, want UTF-8"},
+		"headers in UTF-16":       {[]string{"--header", "@" + utf16}, utf16 + ": found text in UTF-16, want UTF-8"},
 		"no token":                {[]string{"--token", "CANARY with spaces"}, "want letters, digits"},
 		"no such file":            {[]string{"--token", "@/no/such"}, "--token: stat /no/such"},
 		"file that others read":   {[]string{"--token", "@" + open}, "others can read it; chmod 600"},

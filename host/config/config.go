@@ -121,6 +121,18 @@ func read(path string) ([]byte, error) {
 	return userfile.ReadFile(path, maxSize)
 }
 
+// readText reads a text that is not a configuration, without a byte order mark.
+func readText(path string) ([]byte, error) {
+	content, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	if content, err = userfile.Text(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return content, nil
+}
+
 // readUnchecked reads a file that others may be able to change, as the group of the user
 // often can in the files of other programs. Nothing of it is run.
 func readUnchecked(path string) ([]byte, error) {

@@ -177,6 +177,38 @@ func TestEnvironmentFileThatOthersCanChangeIsRefused(t *testing.T) {
 	}
 }
 
+func TestTextOfFilesIsUTF8WithOrWithoutAByteOrderMark(t *testing.T) {
+	t.Parallel()
+	const servers = `{"mcpServers": {"x": {"command": "true", "envFile": "x.env"}}}`
+	const utf16 = "\xff\xfeA\x00=\x001\x00"
+	for name, test := range map[string]struct{ file, env, want string }{
+		"byte order marks":           {"\ufeff" + servers, "\ufeffA=1\r\nB=2\r\n", ""},
+		"configuration in UTF-16":    {"\xff\xfe{\x00}\x00", "", "1:1: found text in UTF-16, want UTF-8: save the file in that encoding"},
+		"environment file in UTF-16": {servers, utf16, "x.env: found text in UTF-16, want UTF-8: save the file in that encoding"},
+	} {
+		dir := t.TempDir()
+		write(t, dir, "x.env", test.env)
+		c, err := load(write(t, dir, "mcp.json", test.file), nil)
+		if err == nil && len(c.Errors) > 0 {
+			err = config.Join(c.Errors)
+		}
+		if test.want != "" {
+			if err == nil || !strings.HasSuffix(err.Error(), test.want) {
+				t.Errorf("%s: got %v, want %s", name, err, test.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := c.Upstreams[0].Target.(*mcpclient.CommandTarget).Env
+		if want := map[string]string{"A": "1", "B": "2"}; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestUnreadableFileIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -217,7 +217,7 @@ func (r *resolver) fileText(path string, f field) string {
 	err := userfile.CheckLocal(path, r.workspace)
 	var content []byte
 	if err == nil {
-		content, err = read(path)
+		content, err = readText(path)
 	}
 	if err != nil {
 		r.addError(f.at, "%v", err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // A file is a parsed file: its servers before variables are expanded.
@@ -46,6 +47,10 @@ var layouts = []layout{
 // parse parses the content of a file.
 func parse(s *source, absolute, project string) *file {
 	f := &file{source: s, absolute: absolute, project: project}
+	if _, err := userfile.Text(s.content); err != nil {
+		s.errors = append(s.errors, s.diagnostic(0, "", "%v", err))
+		return f
+	}
 	root, fault := f.parseLanguage()
 	if fault != nil {
 		s.errors = append(s.errors, fault)

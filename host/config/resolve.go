@@ -201,7 +201,7 @@ func (r *resolver) fileEnv(e *entry) map[string]string {
 	if !r.checkLocal(e.envFile, path) {
 		return make(map[string]string)
 	}
-	content, err := read(r.absolutePath(path))
+	content, err := readText(r.absolutePath(path))
 	switch {
 	case err != nil && !r.written(e.envFile).Literal(): // the path may be a secret
 		r.addError(e.envFile.at, "cannot read %s", r.written(e.envFile).Written)

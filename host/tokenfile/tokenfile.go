@@ -103,6 +103,9 @@ func (f *File) current() ([]holder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
+	if text, err = userfile.Text(text); err != nil {
+		return nil, fmt.Errorf("tokens: %s: %w", f.path, err)
+	}
 	holders, err := parse(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %s:%w", f.path, err)

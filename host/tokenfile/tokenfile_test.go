@@ -47,6 +47,21 @@ func TestTokensIdentifyTheirHolders(t *testing.T) {
 	}
 }
 
+func TestFileMayHaveAByteOrderMark(t *testing.T) {
+	t.Parallel()
+	f, err := tokenfile.Open(write(t, "", "\ufefflaptop:"+canary+"\r\n", 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.Holder(canary); got != "laptop" || err != nil {
+		t.Errorf("got %q, %v, want laptop", got, err)
+	}
+	_, err = tokenfile.Open(write(t, "", "\xff\xfel\x00:\x00", 0o600))
+	if err == nil || !strings.Contains(err.Error(), "found text in UTF-16, want UTF-8") {
+		t.Errorf("got %v, want the error that names UTF-16", err)
+	}
+}
+
 func TestFileThatChangesIsReadAgain(t *testing.T) {
 	t.Parallel()
 	path := write(t, "", "laptop:"+canary+"\n", 0o600)
