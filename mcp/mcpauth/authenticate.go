@@ -184,7 +184,7 @@ func refuseUnauthenticated(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("WWW-Authenticate", d.challenge)
 	}
 	if h.Get("Access-Control-Allow-Origin") != "" {
-		h.Set("Access-Control-Expose-Headers", "WWW-Authenticate")
+		h.Add("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After")
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "text/plain; charset=utf-8")

@@ -158,7 +158,7 @@ func (r *Resource) refuse(w http.ResponseWriter, req *http.Request, c credential
 		h.Set("WWW-Authenticate", r.challenge(r.schemeFor(c, t), d.code, d.reason, r.required))
 	}
 	if h.Get("Access-Control-Allow-Origin") != "" {
-		h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, "+dpop.HeaderNonce)
+		h.Add("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After, "+dpop.HeaderNonce)
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "text/plain; charset=utf-8")

@@ -80,6 +80,8 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 		MaxBody:        s.options.orZero().MaxBody,
 		AllowedHosts:   o.AllowedHosts,
 		AllowedOrigins: o.AllowedOrigins,
+		HostAdvice:     o.HostAdvice,
+		OriginAdvice:   o.OriginAdvice,
 		TrustedProxies: o.TrustedProxies,
 		Answer:         streamhttp.Answer(o.ResponseMode),
 		Draining:       func() bool { return !s.Ready() },

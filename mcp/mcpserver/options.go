@@ -211,9 +211,15 @@ type HTTPOptions struct {
 	// port. New panics for an entry that is not a host name.
 	AllowedHosts []string
 	// AllowedOrigins are the origins of web pages, such as https://app.example.com, that
-	// may send requests. "*" allows all origins, except for requests with an mcp.Identity.
-	// Default: only the server's own origin.
+	// may send requests and read the responses, also those that refuse a request. The default
+	// port of http and https counts as none. "*" allows all origins, except for requests with
+	// an mcp.Identity. New panics for an entry that no browser sends: one without a scheme, or
+	// with a path or another wildcard. Default: only the server's own origin.
 	AllowedOrigins []string
+	// HostAdvice and OriginAdvice end the refusals for AllowedHosts and AllowedOrigins, and say
+	// what the operator can do, for example which flag of a program allows the host. Whoever
+	// sends such a request sees them. Default: none.
+	HostAdvice, OriginAdvice string
 	// TrustedProxies are the networks of the reverse proxies in front of the server. For a
 	// request from one of them, the client's address is the last address in X-Forwarded-For
 	// that is not a trusted proxy. The header of other requests is ignored, because any

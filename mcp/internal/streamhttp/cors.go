@@ -7,6 +7,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
+// exposedHeaders are those that a page may read: the session, and what a refusal says about the
+// credentials that are needed and the time after which the request can be repeated.
+const exposedHeaders = httpheader.SessionID + ", WWW-Authenticate, " + httpheader.RetryAfter
+
 // allowReading sets the headers that let a page of an allowed origin read the answer.
 // Without a configured origin it sets none. It never allows credentials that a browser
 // adds by itself.
@@ -19,7 +23,7 @@ func (g *originCheck) allowReading(answer http.Header, r *http.Request) {
 	answer.Add(httpheader.Vary, httpheader.Origin)
 	if origins := r.Header[httpheader.Origin]; len(origins) == 1 && g.allowed(origins[0], r) {
 		answer.Set(httpheader.CORSAllowOrigin, origins[0])
-		answer.Set(httpheader.CORSExposeHeaders, httpheader.SessionID)
+		answer.Set(httpheader.CORSExposeHeaders, exposedHeaders)
 	}
 }
 

@@ -26,8 +26,11 @@ type Options struct {
 	// AllowedOrigins are the web origins, such as https://app.example.com, whose
 	// pages may send requests and read the answers. "*" allows all of them,
 	// except for authenticated requests, because a browser adds cookies and client
-	// certificates by itself. Default: only the server's own origin.
+	// certificates by itself. The default port of http and https counts as none. Default:
+	// only the server's own origin.
 	AllowedOrigins []string
+	// HostAdvice and OriginAdvice end the refusals for AllowedHosts and AllowedOrigins.
+	HostAdvice, OriginAdvice string
 	// TrustedProxies are the networks of the reverse proxies in front of the server.
 	// If a request comes from one of them, the client's address is the last one in
 	// X-Forwarded-For that is not in these networks. Default: none.

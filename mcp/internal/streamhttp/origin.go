@@ -1,11 +1,13 @@
 package streamhttp
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -20,8 +22,10 @@ import (
 // Spec: 2025-11-25 basic/transports#security-warning
 type originCheck struct {
 	hosts     []authority
-	origins   map[string]bool
+	origins   map[string]bool // normalized
 	anyOrigin bool
+
+	hostAdvice, originAdvice string // ends of refusals
 }
 
 // newOriginCheck panics for options that CheckNames refuses.
@@ -41,7 +45,7 @@ func (o *Options) CheckNames() error {
 }
 
 func parseOriginCheck(o *Options) (*originCheck, error) {
-	g := &originCheck{origins: make(map[string]bool)}
+	g := &originCheck{origins: make(map[string]bool), hostAdvice: adviceOf(o.HostAdvice), originAdvice: adviceOf(o.OriginAdvice)}
 	for _, host := range o.AllowedHosts {
 		a, ok := parseAuthority(host)
 		if !ok {
@@ -50,21 +54,57 @@ func parseOriginCheck(o *Options) (*originCheck, error) {
 		g.hosts = append(g.hosts, a)
 	}
 	for _, origin := range o.AllowedOrigins {
-		switch u, err := url.Parse(origin); {
-		case origin == "*":
+		if origin == "*" {
 			g.anyOrigin = true
-		case err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "":
-			return nil, fmt.Errorf("AllowedOrigins: %q: want one such as \"https://app.example.com\"", origin)
-		default:
-			g.origins[strings.ToLower(origin)] = true
+			continue
 		}
+		if !isOrigin(origin) {
+			return nil, fmt.Errorf("AllowedOrigins: %q: want a scheme and a host, with or without a port, and no path and no wildcard, such as \"https://app.example.com\"", origin)
+		}
+		g.origins[normalizeOrigin(origin)] = true
 	}
 	return g, nil
+}
+
+// isOrigin reports whether a browser may send a text as the origin of a page.
+//
+// Spec: RFC 6454 6.2
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme == "" {
+		return false
+	}
+	host, ok := parseAuthority(u.Host)
+	port, err := strconv.ParseUint(cmp.Or(host.port, "0"), 10, 16)
+	return ok && err == nil && (port > 0 || host.port == "") && strings.EqualFold(s, u.Scheme+"://"+u.Host) && !strings.HasSuffix(s, ":")
+}
+
+// normalizeOrigin returns an origin in lower case and without the default port of http and https.
+//
+// Spec: RFC 6454 4
+func normalizeOrigin(origin string) string {
+	origin = strings.ToLower(origin)
+	switch {
+	case strings.HasPrefix(origin, "https://"):
+		return strings.TrimSuffix(origin, ":443")
+	case strings.HasPrefix(origin, "http://"):
+		return strings.TrimSuffix(origin, ":80")
+	}
+	return origin
+}
+
+// adviceOf returns how a refusal ends.
+func adviceOf(advice string) string {
+	if advice == "" {
+		return ""
+	}
+	return "; " + advice
 }
 
 // admit checks the number of header fields, the Host and the Origin of a request. If it admits
 // a page of another origin, it sets the CORS headers that let the page read the answer.
 func (g *originCheck) admit(w http.ResponseWriter, r *http.Request) *refusal {
+	g.allowReading(w.Header(), r) // also of a refusal
 	if refused := checkHeaderCount(r.Header); refused != nil {
 		return refused
 	}
@@ -72,11 +112,7 @@ func (g *originCheck) admit(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused != nil {
 		return refused
 	}
-	if refused := g.checkOrigin(r, g.isServerName(host) || host.isAddress()); refused != nil {
-		return refused
-	}
-	g.allowReading(w.Header(), r)
-	return nil
+	return g.checkOrigin(r, g.isServerName(host) || host.isAddress())
 }
 
 // hostOf returns the host of a request. If enforced is true, it refuses names that are not
@@ -87,7 +123,7 @@ func (g *originCheck) hostOf(r *http.Request, enforced bool) (authority, *refusa
 		return authority{}, refuse(http.StatusBadRequest, "host header: want the name of the server")
 	}
 	if enforced && !g.isServerName(host) {
-		return authority{}, refuse(http.StatusForbidden, "host %q: not a name of this server: its allowed hosts do not list it", clip(r.Host))
+		return authority{}, refuse(http.StatusForbidden, "host %q: not a name of this server: its allowed hosts do not list it%s", clip(r.Host), g.hostAdvice)
 	}
 	return host, nil
 }
@@ -114,13 +150,13 @@ func (g *originCheck) checkOrigin(r *http.Request, hostTrusted bool) *refusal {
 	case len(origins) == 1 && g.allowed(origins[0], r):
 		return nil
 	case r.Header.Get(httpheader.SecFetchSite) == "cross-site":
-		return refuse(http.StatusForbidden, "a request of another site: its origin is not among the allowed origins")
+		return refuse(http.StatusForbidden, "a request of another site: its origin is not among the allowed origins%s", g.originAdvice)
 	case len(origins) == 0:
 		return nil
 	case len(origins) > 1:
 		return refuse(http.StatusForbidden, "origin: found %d, want one", len(origins))
 	case !hostTrusted || !sameAuthority(origins[0], r.Host):
-		return refuse(http.StatusForbidden, "origin %q: not among the allowed origins", clip(origins[0]))
+		return refuse(http.StatusForbidden, "origin %q: not among the allowed origins%s", clip(origins[0]), g.originAdvice)
 	}
 	return nil
 }
@@ -129,7 +165,7 @@ func (g *originCheck) checkOrigin(r *http.Request, hostTrusted bool) *refusal {
 // an authenticated request, because a browser may have added the credentials.
 func (g *originCheck) allowed(origin string, r *http.Request) bool {
 	anonymous := mcp.IdentityFrom(r.Context()) == nil
-	return g.anyOrigin && origin != "null" && anonymous || g.origins[strings.ToLower(origin)]
+	return g.anyOrigin && origin != "null" && anonymous || g.origins[normalizeOrigin(origin)]
 }
 
 // sameAuthority reports whether an origin is that of a host. The scheme is not
@@ -160,7 +196,7 @@ func parseAuthority(s string) (authority, bool) {
 		return authority{}, false
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	bad := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`/\@[]"<>`, c) }
+	bad := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`/\@[]"<>*`, c) }
 	if name == "" || strings.ContainsFunc(name, bad) || strings.ContainsFunc(port, func(c rune) bool { return c < '0' || c > '9' }) {
 		return authority{}, false
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,7 +116,7 @@ func TestHostHeaderMustNameTheServer(t *testing.T) {
 func TestOriginIsTheServersOwnOrAllowed(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-098b", "R-127b")
-	allowing := &Options{AllowedOrigins: []string{"https://app.example.com", "vscode-webview://panel"}}
+	allowing := &Options{AllowedOrigins: []string{"https://app.example.com", "vscode-webview://panel", "https://port.example.com:443", "HTTP://port.example.com:80"}}
 	everyone := &Options{AllowedOrigins: []string{"*"}}
 	named := &Options{AllowedHosts: []string{"mcp.example.com"}}
 	for _, tt := range []struct {
@@ -154,6 +155,10 @@ func TestOriginIsTheServersOwnOrAllowed(t *testing.T) {
 		{"allowed", allowing, loopback4, "localhost:8080", []string{"Origin", "https://app.example.com"}, 200},
 		{"allowed, cross-site", allowing, loopback4, "localhost:8080", []string{"Origin", "https://app.example.com", "Sec-Fetch-Site", "cross-site"}, 200},
 		{"allowed, other scheme", allowing, loopback4, "localhost:8080", []string{"Origin", "vscode-webview://panel"}, 200},
+		{"allowed, with the default port", allowing, loopback4, "localhost:8080", []string{"Origin", "https://app.example.com:443"}, 200},
+		{"allowed with the default port", allowing, loopback4, "localhost:8080", []string{"Origin", "https://port.example.com"}, 200},
+		{"allowed with the default port, over http", allowing, loopback4, "localhost:8080", []string{"Origin", "http://port.example.com"}, 200},
+		{"allowed, with the port of the other scheme", allowing, loopback4, "localhost:8080", []string{"Origin", "https://app.example.com:80"}, 403},
 		{"allowed, over http", allowing, loopback4, "localhost:8080", []string{"Origin", "http://app.example.com"}, 403},
 		{"allowed, other port", allowing, loopback4, "localhost:8080", []string{"Origin", "https://app.example.com:8443"}, 403},
 		{"allowed, subdomain", allowing, loopback4, "localhost:8080", []string{"Origin", "https://x.app.example.com"}, 403},
@@ -224,8 +229,20 @@ func TestOptionsThatCannotMatchPanic(t *testing.T) {
 		"host with a scheme":      {AllowedHosts: []string{"https://mcp.example.com"}},
 		"host with a path":        {AllowedHosts: []string{"mcp.example.com/mcp"}},
 		"empty host":              {AllowedHosts: []string{""}},
+		"host with a wildcard":    {AllowedHosts: []string{"*.example.com"}},
+		"every host":              {AllowedHosts: []string{"*"}},
 		"origin without a scheme": {AllowedOrigins: []string{"app.example.com"}},
+		"origin of slashes":       {AllowedOrigins: []string{"//app.example.com"}},
+		"name and port":           {AllowedOrigins: []string{"localhost:3000"}},
 		"origin with a path":      {AllowedOrigins: []string{"https://app.example.com/"}},
+		"origin with a query":     {AllowedOrigins: []string{"https://app.example.com?"}},
+		"origin with a fragment":  {AllowedOrigins: []string{"https://app.example.com#"}},
+		"origin with a user":      {AllowedOrigins: []string{"https://ada@app.example.com"}},
+		"origin with a wildcard":  {AllowedOrigins: []string{"https://*.example.com"}},
+		"origin without a port":   {AllowedOrigins: []string{"https://app.example.com:"}},
+		"port 0":                  {AllowedOrigins: []string{"https://app.example.com:0"}},
+		"port that is none":       {AllowedOrigins: []string{"https://app.example.com:70000"}},
+		"origin outside of ASCII": {AllowedOrigins: []string{"https://bücher.example"}},
 		"null":                    {AllowedOrigins: []string{"null"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,8 +288,8 @@ func TestCORSHeadersAppearForAllowedOriginsOnly(t *testing.T) {
 	if got := a.header.Get(httpheader.CORSAllowOrigin); a.status != 200 || got != app {
 		t.Errorf("allowed origin: got status %d, %s %q, want 200, %q", a.status, httpheader.CORSAllowOrigin, got, app)
 	}
-	if got := a.header.Get(httpheader.CORSExposeHeaders); got != httpheader.SessionID {
-		t.Errorf("exposed headers: got %q, want %q", got, httpheader.SessionID)
+	if got, want := a.header.Get(httpheader.CORSExposeHeaders), "Mcp-Session-Id, WWW-Authenticate, Retry-After"; got != want {
+		t.Errorf("exposed headers: got %q, want %q", got, want)
 	}
 	for name, a := range map[string]answer{
 		"foreign origin":     s.post(initialize, "Origin", "https://evil.example"),
@@ -302,5 +319,43 @@ func TestCORSHeadersAppearForAllowedOriginsOnly(t *testing.T) {
 	}
 	if got, want := a.header.Get(httpheader.CORSAllowMethods), "GET, POST, DELETE"; got != want {
 		t.Errorf("preflight: got methods %q, want %q", got, want)
+	}
+}
+
+func TestPagesOfAllowedOriginsCanReadRefusals(t *testing.T) {
+	t.Parallel()
+	const app = "https://app.example.com"
+	check := func(name string, want int, w *httptest.ResponseRecorder) {
+		t.Helper()
+		got := []string{w.Header().Get(httpheader.CORSAllowOrigin), w.Header().Get(httpheader.CORSExposeHeaders)}
+		if headers := []string{app, "Mcp-Session-Id, WWW-Authenticate, Retry-After"}; w.Code != want || !slices.Equal(got, headers) {
+			t.Errorf("%s: got %d, %q, want %d, %q", name, w.Code, got, want, headers)
+		}
+	}
+	h := byToken(NewHandler(newTestCore(plainTools), &Options{AllowedOrigins: []string{app}, PrincipalSessions: 1}))
+	foreign := request(t.Context(), t, "POST", "http://localhost/", initialize, "Origin", app)
+	foreign.Host = "evil.example"
+	check("foreign host", http.StatusForbidden, serveRecorded(h, foreign))
+
+	open := func() *httptest.ResponseRecorder {
+		return serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize, "Origin", app, httpheader.Authorization, "A"))
+	}
+	check("the first session", http.StatusOK, open())
+	check("the second session", http.StatusTooManyRequests, open())
+}
+
+func TestRefusalsEndWithTheAdviceOfTheOptions(t *testing.T) {
+	t.Parallel()
+	h := NewHandler(newTestCore(plainTools), &Options{HostAdvice: "want --allow-host", OriginAdvice: "want --allow-origin"})
+	for _, test := range []struct{ host, header, value, want string }{
+		{"evil.example", "Accept", "*/*", `host \"evil.example\": not a name of this server: its allowed hosts do not list it; want --allow-host"`},
+		{"localhost", "Origin", "https://evil.example", `origin \"https://evil.example\": not among the allowed origins; want --allow-origin"`},
+		{"localhost", "Sec-Fetch-Site", "cross-site", `its origin is not among the allowed origins; want --allow-origin"`},
+	} {
+		r := request(t.Context(), t, "POST", "http://localhost/", ping, test.header, test.value)
+		r.Host = test.host
+		if w := serveRecorded(h, r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), test.want) {
+			t.Errorf("%s %s: got %d, %s, want %s", test.host, test.value, w.Code, w.Body, test.want)
+		}
 	}
 }
