@@ -14,7 +14,6 @@ import (
 
 	"github.com/fondaco/fondaco/host/tokenfile"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // httpAuth configures who may use a host over HTTP: everyone, clients with tokens of an
@@ -74,13 +73,17 @@ func (g *httpAuth) check(addr *net.TCPAddr) (err error) {
 	return nil
 }
 
-// options returns the handlers' options: the host name that clients use.
-func (g *httpAuth) options() *mcpserver.HTTPOptions {
+// hosts returns the name that clients use: that of --resource.
+func (g *httpAuth) hosts() []string {
 	u, err := url.Parse(g.resource)
 	if err != nil || u.Hostname() == "" {
 		return nil
 	}
-	return &mcpserver.HTTPOptions{AllowedHosts: []string{u.Hostname()}}
+	name := u.Hostname()
+	if strings.Contains(name, ":") { // an IPv6 address
+		name = "[" + name + "]"
+	}
+	return []string{name}
 }
 
 // fileAudience is the audience of tokens in a file, which name none.
@@ -89,8 +92,8 @@ const fileAudience = "http://localhost"
 // tokenIssuer is the issuer of tokens in a file.
 const tokenIssuer = "fondaco-tokens"
 
-// protect returns the protection of the host at a URL.
-func (g *httpAuth) protect(base string, log *slog.Logger) (r *mcpauth.Resource, err error) {
+// protect returns the protection of the host at a URL. Hosts are the names under which it may be reached.
+func (g *httpAuth) protect(base string, hosts []string, log *slog.Logger) (r *mcpauth.Resource, err error) {
 	defer func() { // mcpauth panics if the value of a flag is invalid
 		if fault := recover(); fault != nil {
 			err = invalidFlag(strings.TrimPrefix(fmt.Sprint(fault), "mcpauth: "))
@@ -100,12 +103,10 @@ func (g *httpAuth) protect(base string, log *slog.Logger) (r *mcpauth.Resource, 
 	if g.issuer == "" {
 		identifier = fileAudience
 	}
-	opts := []mcpauth.Option{mcpauth.Logger(log), mcpauth.RequireScopes(g.scopes...)}
+	// tokens of a file are for another audience, so the hosts are named
+	opts := []mcpauth.Option{mcpauth.Logger(log), mcpauth.RequireScopes(g.scopes...), mcpauth.AllowedHosts(hosts...)}
 	if g.issuer != "" {
 		opts = append(opts, mcpauth.Issuer(g.issuer))
-	}
-	if named := g.options(); named != nil { // tokens of a file are for another audience
-		opts = append(opts, mcpauth.AllowedHosts(named.AllowedHosts...))
 	}
 	if g.file != nil {
 		opts = append(opts, mcpauth.VerifyWith(func(_ context.Context, token string) (*mcpauth.Token, error) {

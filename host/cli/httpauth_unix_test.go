@@ -228,6 +228,45 @@ func TestHostWithATokenFileIsReachedByItsPublicName(t *testing.T) {
 	}
 }
 
+func TestHostAnswersForTheNamesAndPagesOfItsFlags(t *testing.T) {
+	t.Parallel()
+	url, _, _ := guarded(t, `{"mcpServers": {}}`, "--allow-host", "mcp.example.com", "--allow-host", "other.example.com:8443", "--allow-origin", "https://app.example.com:443")
+	for name, test := range map[string]struct {
+		host, origin string
+		want         int
+		says         string
+	}{
+		"host":               {"mcp.example.com", "", http.StatusBadRequest, ""},
+		"host with a port":   {"other.example.com:8443", "", http.StatusBadRequest, ""},
+		"loopback":           {"localhost", "", http.StatusBadRequest, ""},
+		"foreign host":       {"evil.example", "", http.StatusForbidden, `"up --allow-host HOST\" adds one`},
+		"page":               {"localhost", "https://app.example.com", http.StatusBadRequest, ""},
+		"page of another":    {"localhost", "https://evil.example", http.StatusForbidden, `"up --allow-origin ORIGIN\" adds one`},
+		"page, other scheme": {"localhost", "http://app.example.com", http.StatusForbidden, `"up --allow-origin ORIGIN\" adds one`},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = test.host
+		if test.origin != "" {
+			r.Header.Set("Origin", test.origin)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if answer.StatusCode != test.want || !strings.Contains(string(body), test.says) {
+			t.Errorf("%s: got %s, %s, want %d with %q", name, answer.Status, body, test.want, test.says)
+		}
+		if got := answer.Header.Get("Access-Control-Allow-Origin"); (got != "") != (name == "page") {
+			t.Errorf("%s: got Access-Control-Allow-Origin %q", name, got)
+		}
+	}
+}
+
 func TestProtectedHostRefusesOtherClients(t *testing.T) {
 	t.Parallel()
 	auth := newAuthority(t)
@@ -283,11 +322,16 @@ func TestContradictoryAuthenticationFlagsAreRefused(t *testing.T) {
 		"--auth http://id.example.com":                                                                    `--auth "http://id.example.com": URL of scheme "http"`,
 		"--auth https://id.example.com --resource :bad":                                                   `--resource ":bad": URL: want`,
 		"--auth https://id.example.com --insecure-no-auth":                                                "want one of them",
-		"--resource https://a.test":                                                                       "need --auth",
-		"--auth-tokens " + tokens + " --scope x":                                                          "no scopes",
-		"--auth-tokens " + readable:                                                                       "chmod 600",
-		"--auth-tokens /nowhere/tokens":                                                                   "no such file",
-		"--auth https://id.example.com --scope a\"b":                                                      `--scope "a\"b": want`,
+		"--allow-origin *":                           `--allow-origin "*": every web page that you visit could use the host`,
+		"--allow-origin https://*.example.com":       `--allow-origin "https://*.example.com": want a scheme and a host`,
+		"--allow-origin app.example.com":             `--allow-origin "app.example.com": want a scheme and a host`,
+		"--allow-host https://mcp.example.com":       `--allow-host "https://mcp.example.com": want a name such as "mcp.example.com"`,
+		"--allow-host *":                             `--allow-host "*": want a name`,
+		"--resource https://a.test":                  "need --auth",
+		"--auth-tokens " + tokens + " --scope x":     "no scopes",
+		"--auth-tokens " + readable:                  "chmod 600",
+		"--auth-tokens /nowhere/tokens":              "no such file",
+		"--auth https://id.example.com --scope a\"b": `--scope "a\"b": want`,
 	} {
 		_, stderr, code := session{env: []string{"HOME=" + t.TempDir()}}.run(t.Context(), append([]string{"up", "--addr", "127.0.0.1:0"}, splitWords(flags)...)...)
 		if code != 2 || !strings.Contains(stderr, want) || strings.Contains(stderr, "LISTEN") || strings.Contains(stderr, "CANARY") {

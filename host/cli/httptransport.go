@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host/tlsserver"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // httpTransport configures how requests reach a host: in plain text, over TLS, or through
@@ -89,23 +88,6 @@ func (p *httpTransport) config(m *Main) (c *tls.Config, err error) {
 		return nil, &codedError{exitUsage, err}
 	}
 	return c, nil
-}
-
-// apply adds to the options of the handlers what the flags say. It may be given nil.
-func (p *httpTransport) apply(o *mcpserver.HTTPOptions) *mcpserver.HTTPOptions {
-	if len(p.trusted) == 0 && len(p.domains) == 0 {
-		return o
-	}
-	if o == nil {
-		o = new(mcpserver.HTTPOptions)
-	}
-	o.TrustedProxies = p.trusted
-	for _, domain := range p.domains {
-		if !slices.Contains(o.AllowedHosts, domain) {
-			o.AllowedHosts = append(o.AllowedHosts, domain)
-		}
-	}
-	return o
 }
 
 // baseURL is the root URL of the host, as clients reach it: by a name of the certificate if one

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
@@ -30,6 +31,7 @@ type upCommand struct {
 	hostProcess
 	auth      httpAuth
 	transport httpTransport
+	names     httpNames
 	addr      string
 	store     string // address of what hosts share; empty for that of the environment, if any
 	replicas  *replicas
@@ -42,6 +44,7 @@ func (v *upCommand) declare(f *flag.FlagSet) {
 	f.StringVar(&v.store, "store", "", "keep state at `URL`: Redis, NATS or PostgreSQL, or file:PATH")
 	v.auth.declare(f)
 	v.transport.declare(f)
+	v.names.declare(f)
 	f.StringVar(&v.pprof, "pprof", "", "serve profiles of the host at `HOST:PORT`, on loopback")
 }
 
@@ -70,11 +73,16 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 		return err
 	}
 	s := &summary{to: m, base: v.transport.baseURL(listener.Addr())}
-	protection, err := v.protection(m, s.base)
+	web, err := v.names.options(slices.Concat(v.auth.hosts(), v.transport.domains)...)
 	if err != nil {
 		return err
 	}
-	if err := v.open(m, v.transport.apply(v.auth.options()), s.onStatus); err != nil {
+	web.TrustedProxies = v.transport.trusted
+	protection, err := v.protection(m, s.base, web.AllowedHosts)
+	if err != nil {
+		return err
+	}
+	if err := v.open(m, web, s.onStatus); err != nil {
 		return err
 	}
 	if v.revoked, err = v.newRevocations(ctx, v.auth.required()); err != nil {
@@ -103,11 +111,11 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 }
 
 // protection returns the protection of the host, nil without authentication.
-func (v *upCommand) protection(m *Main, base string) (*mcpauth.Resource, error) {
+func (v *upCommand) protection(m *Main, base string, hosts []string) (*mcpauth.Resource, error) {
 	if !v.auth.required() {
 		return nil, nil
 	}
-	return v.auth.protect(base, m.logger())
+	return v.auth.protect(base, hosts, m.logger())
 }
 
 // serve starts the upstreams, and serves until ctx is done. It does not wait for the
