@@ -80,7 +80,9 @@ func (s *Server) Tool[In, Out any](name, description string, h func(context.Cont
 // AddTool registers a tool with its definition and a handler of raw arguments. The
 // definition is copied. An empty input schema accepts any object. Arguments are validated
 // against the schema unless there is the option [AllowInvalidArguments]. AddTool panics as
-// Tool does.
+// Tool does, and for a schema with a pattern that is not in RE2 syntax, which would not be
+// checked: [AllowInvalidArguments] registers such an input schema, [Proxied] such an output
+// schema.
 func (s *Server) AddTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) {
 	if err := s.addTool(&tool{def: def, call: h}, opts, false); err != nil {
 		panic(fmt.Sprintf("tool %q: %v", def.Name, err))
@@ -171,11 +173,11 @@ func (s *Server) typedTool[In, Out any](name, description string, h func(context
 	}
 	in, err := argumentsOf(reflect.TypeFor[In](), s.options.schemas())
 	if err != nil {
-		return nil, err
+		return nil, withAdvice(err, "AllowInvalidArguments for AddTool, whose handler checks the arguments itself")
 	}
 	shape, out, err := resultEncoderOf(reflect.TypeFor[Out](), s.options.schemas())
 	if err != nil {
-		return nil, err
+		return nil, withAdvice(err, "Proxied for AddTool, with which neither arguments nor results are checked")
 	}
 	t := &tool{
 		def:        mcp.Tool{Name: name, Description: description, InputSchema: in.schema, OutputSchema: out},
@@ -252,16 +254,33 @@ func (t *tool) compile() (err error) {
 		if !isObjectSchema(t.def.InputSchema) {
 			return errors.New(`input schema: want an object with "type": "object" at its root`)
 		}
-		if t.input, err = jsonschema.Compile(t.def.InputSchema, nil); err != nil {
-			return fmt.Errorf("input schema: %w", err)
+		compile := jsonschema.CompileStrict
+		if t.unchecked {
+			compile = compileLeniently
+		}
+		if t.input, err = compile(t.def.InputSchema); err != nil {
+			return fmt.Errorf("input schema: %w", withAdvice(err, "AllowInvalidArguments, with which the handler checks the arguments itself"))
 		}
 	}
 	if t.output == nil && len(t.def.OutputSchema) > 0 {
-		if t.output, err = jsonschema.Compile(t.def.OutputSchema, nil); err != nil {
-			return fmt.Errorf("output schema: %w", err)
+		if t.output, err = jsonschema.CompileStrict(t.def.OutputSchema); err != nil {
+			return fmt.Errorf("output schema: %w", withAdvice(err, "Proxied, with which neither arguments nor results are checked"))
 		}
 	}
 	return nil
+}
+
+// compileLeniently compiles a schema by which nothing is checked.
+func compileLeniently(text jsontext.Value) (*jsonschema.Validator, error) {
+	return jsonschema.Compile(text, nil)
+}
+
+// withAdvice adds to the error of a keyword that would not be checked which option registers the tool all the same.
+func withAdvice(err error, option string) error {
+	if _, ok := errors.AsType[*jsonschema.UncheckedError](err); ok {
+		return fmt.Errorf("%w, or the option %s", err, option)
+	}
+	return err
 }
 
 var toolListing = listing{registry.Tools, func(page []registry.Feature, next *string, hints mcp.Caching) any {

@@ -244,6 +244,10 @@ func TestInvalidToolPanicsAtRegistration(t *testing.T) {
 	type badType struct {
 		C chan int `json:"c"`
 	}
+	type ownPattern struct {
+		Code lookahead `json:"code"`
+	}
+	const unsupported = `{"type":"object","properties":{"code":{"type":"string","pattern":"^(?!x)"},"names":{"patternProperties":{"(a)\\1":{}}}}}`
 	for _, test := range []struct {
 		name     string
 		register func(*mcpserver.Server)
@@ -289,6 +293,18 @@ func TestInvalidToolPanicsAtRegistration(t *testing.T) {
 		{"output schema", func(s *mcpserver.Server) {
 			s.AddTool(mcp.Tool{Name: "status", OutputSchema: jsontext.Value(`{"minimum":"1"}`)}, rawNothing)
 		}, []string{`tool "status": output schema`, "/minimum"}},
+		{"pattern of a raw input schema", func(s *mcpserver.Server) {
+			s.AddTool(mcp.Tool{Name: "status", InputSchema: jsontext.Value(unsupported)}, rawNothing)
+		}, []string{`tool "status": input schema: /properties/code/pattern "^(?!x)" is not checked: invalid or unsupported Perl syntax; want an expression in RE2 syntax, or the option AllowInvalidArguments, with which the handler checks the arguments itself`}},
+		{"pattern of a raw output schema", func(s *mcpserver.Server) {
+			s.AddTool(mcp.Tool{Name: "status", OutputSchema: jsontext.Value(`{"patternProperties":{"(a)\\1":{}}}`)}, rawNothing, mcpserver.AllowInvalidArguments())
+		}, []string{`tool "status": output schema: /patternProperties "(a)\\1" is not checked`, "or the option Proxied, with which neither arguments nor results are checked"}},
+		{"pattern of a described argument", func(s *mcpserver.Server) {
+			s.Tool("status", "", func(context.Context, ownPattern) (string, error) { return "", nil })
+		}, []string{`tool "status": field Code: mcpserver_test.lookahead: JSONSchema: /pattern "^(?!x)"`, "or the option AllowInvalidArguments for AddTool"}},
+		{"pattern of a described result", func(s *mcpserver.Server) {
+			s.Tool("status", "", func(context.Context, struct{}) (ownPattern, error) { return ownPattern{}, nil })
+		}, []string{`tool "status": `, `/pattern "^(?!x)"`, "or the option Proxied for AddTool"}},
 		{"limit", func(s *mcpserver.Server) { s.Tool("status", "", nothing, mcpserver.Limit(0)) }, []string{"Limit: 0: want at least 1"}},
 		{"reserved metadata", func(s *mcpserver.Server) {
 			s.Tool("status", "", nothing, mcpserver.Meta("io.modelcontextprotocol/x", 1))
@@ -303,6 +319,35 @@ func TestInvalidToolPanicsAtRegistration(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// lookahead is a string with a pattern of ECMA-262 that RE2 does not have.
+type lookahead string
+
+func (lookahead) JSONSchema() jsontext.Value {
+	return jsontext.Value(`{"type":"string","pattern":"^(?!x)"}`)
+}
+
+func TestOptionsRegisterSchemasWithPatternsThatAreNotChecked(t *testing.T) {
+	t.Parallel()
+	schema := jsontext.Value(`{"type":"object","properties":{"code":{"type":"string","pattern":"^(?!x)"}}}`)
+	s := newServer(nil)
+	s.AddTool(mcp.Tool{Name: "input", InputSchema: schema}, rawNothing, mcpserver.AllowInvalidArguments())
+	s.AddTool(mcp.Tool{Name: "both", InputSchema: schema, OutputSchema: schema}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+		return &mcp.CallToolResult{StructuredContent: jsontext.Value(`{}`)}, nil
+	}, mcpserver.Proxied())
+	c := connectTo(t, s)
+	for tool, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(tool.InputSchema) != string(schema) {
+			t.Errorf("%s: got input schema %s, want it as it was given", tool.Name, tool.InputSchema)
+		}
+		if _, err := c.CallTool(t.Context(), tool.Name, map[string]any{"code": 7}); err != nil {
+			t.Errorf("%s: %v", tool.Name, err)
+		}
 	}
 }
 

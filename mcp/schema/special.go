@@ -18,7 +18,7 @@ import (
 // Describer is implemented by types that have a schema of their own, such as a string type
 // with a few values. Types that implement json.Marshaler or json.Unmarshaler must implement
 // it, or get a schema by [Describe]. JSONSchema is called on a zero value. It returns one JSON
-// Schema, an object without references to other documents. The schema is used as it is, in each
+// Schema, an object without references to other documents, its patterns in RE2 syntax. The schema is used as it is, in each
 // direction: it must fit what encoding/json/v2 reads and writes for the type, which
 // JSONSchema does not change.
 type Describer interface {
@@ -80,7 +80,7 @@ func described(t reflect.Type, own Describer) (*Schema, error) {
 	if text.Kind() != '{' || !text.IsValid() {
 		return nil, fmt.Errorf("%s: JSONSchema returned %s: want one JSON object", t, jsonschema.Excerpt(string(text)))
 	}
-	if _, err := jsonschema.Compile(text, nil); err != nil {
+	if _, err := jsonschema.CompileStrict(text); err != nil {
 		return nil, fmt.Errorf("%s: JSONSchema: %w", t, err)
 	}
 	return &Schema{keys: keywords{Own: text}}, nil

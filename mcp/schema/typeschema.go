@@ -16,7 +16,7 @@ type Option struct {
 }
 
 // Describe is the option that gives the type T, which may belong to another package, a
-// schema: a JSON object without references to other documents. It is for types that read and
+// schema: a JSON object without references to other documents, its patterns in RE2 syntax. It is for types that read and
 // write their own JSON, such as big.Int, and for other types whose schema is to be another
 // one. It takes precedence over a method JSONSchema. A *T has the same schema, except that it
 // may also be null for Output.
@@ -46,7 +46,7 @@ func givenSchemas(opts []Option) (map[reflect.Type]jsontext.Value, error) {
 		case o.text.Kind() != '{' || !o.text.IsValid():
 			return nil, fmt.Errorf("%s: option Describe: schema %s: want one JSON object", o.typ, jsonschema.Excerpt(string(o.text)))
 		}
-		if _, err := jsonschema.Compile(o.text, nil); err != nil {
+		if _, err := jsonschema.CompileStrict(o.text); err != nil {
 			return nil, fmt.Errorf("%s: option Describe: %w", o.typ, err)
 		}
 		given[o.typ] = o.text

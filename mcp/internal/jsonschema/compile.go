@@ -31,7 +31,7 @@ type program struct {
 //
 // A schema that exceeds the limits is refused, as is one that refers to anything outside its
 // own text: nothing is ever loaded. Patterns that RE2 does not support are not checked;
-// Warnings reports them. Formats are checked.
+// Warnings reports them, and CompileStrict refuses them. Formats are checked.
 //
 // Compile keeps the validators of recent texts, so that the same text is compiled
 // once.
@@ -75,6 +75,26 @@ func (v *Validator) Warnings() []Warning {
 		return nil
 	}
 	return p.graph.warnings
+}
+
+// UncheckedError is the error for a keyword that would not be checked.
+type UncheckedError struct{ Warning }
+
+func (e *UncheckedError) Error() string {
+	return fmt.Sprintf("%s %s; want an expression in RE2 syntax", e.Pointer, e.Message)
+}
+
+// CompileStrict is like Compile for the schema of an author, who can change it: a keyword that would
+// not be checked is an *UncheckedError.
+func CompileStrict(text jsontext.Value) (*Validator, error) {
+	v, err := Compile(text, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range v.Warnings() {
+		return nil, &UncheckedError{w}
+	}
+	return v, nil
 }
 
 // ordinary bounds the values that Validate looks at itself.
