@@ -29,14 +29,40 @@ func TestRedirectsToOtherOriginsAreRefused(t *testing.T) {
 				_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/mcp"), &mcpclient.Options{
 					Logger: quiet(), HTTP: mcpclient.HTTPOptions{Header: http.Header{"X-Key": {"secret"}}, Client: secure.Client()},
 				})
-				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("redirect %d from %s to ", status, s.URL)) {
-					t.Errorf("got %v", err)
+				target := to
+				if name == "no scheme" {
+					target = "http:" + to
+				}
+				want := fmt.Sprintf("redirect %d from %s to %s refused: want the same scheme, host and port; configure that URL if it is the address of the server", status, s.URL, target)
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want %s", err, want)
 				}
 			})
 		}
 	}
 	if got := elsewhere.log(); len(got) != 0 {
 		t.Errorf("the other origin got %v", got)
+	}
+}
+
+func TestRefusedRedirectNamesTheURLWithoutItsSecrets(t *testing.T) {
+	t.Parallel()
+	for to, shown := range map[string]string{
+		"https://ada:CANARY@mcp.example.com:443/v2/mcp?key=CANARY#CANARY":        "https://mcp.example.com/v2/mcp?…",
+		"https://mcp.example.com/a b\u202e/":                                     "https://mcp.example.com/a%20b%E2%80%AE/",
+		"https://mcp.example.com/" + strings.Repeat("x", 600):                    "https://mcp.example.com/" + strings.Repeat("x", 511) + "…",
+		"https://mcp.example.com/s/CANARY-0123456789/mcp-of-the-organization/v2": "https://mcp.example.com/s/…/mcp-of-the-organization/v2",
+		"https://mcp.example.com":                                                "https://mcp.example.com",
+	} {
+		s := web(t, func(e *exchange) {
+			e.w.Header().Set("Location", to)
+			e.w.WriteHeader(http.StatusPermanentRedirect)
+		})
+		_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/mcp"), &mcpclient.Options{Logger: quiet()})
+		want := fmt.Sprintf("redirect 308 from %s to %s refused", s.URL, shown)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "CANARY") {
+			t.Errorf("%s: got %v, want %s", to, err, want)
+		}
 	}
 }
 
@@ -54,7 +80,7 @@ func TestRedirectsWithinTheOriginKeepTheMethod(t *testing.T) {
 			})
 			c, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/old"), &mcpclient.Options{Logger: quiet()})
 			if !followed {
-				if err == nil || !strings.Contains(err.Error(), "want 307 or 308, which keep the method") {
+				if err == nil || !strings.Contains(err.Error(), "/new refused: want 307 or 308, which keep the method; configure that URL") {
 					t.Errorf("got %v", err)
 				}
 				return

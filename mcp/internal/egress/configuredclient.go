@@ -55,35 +55,67 @@ func transport() *http.Transport {
 type RedirectError struct {
 	// Status is the status code of the redirect.
 	Status int
-	// From and To are the origins, such as https://example.com.
-	From, To string
+	// From is the origin that has redirected, such as https://example.com.
+	From string
+	// To is the URL to which the redirect leads, without user and fragment. "…" stands for what may
+	// be a secret: a query, and a long segment of the path with digits.
+	To string
 	// Want describes the redirects that are followed.
 	Want string
+	// Advice says what the user can do. It may be empty.
+	Advice string
 }
 
 func (e *RedirectError) Error() string {
-	return fmt.Sprintf("redirect %d from %s to %s refused: want %s", e.Status, e.From, e.To, e.Want)
+	text := fmt.Sprintf("redirect %d from %s to %s refused: want %s", e.Status, e.From, e.To, e.Want)
+	if e.Advice != "" {
+		text += "; " + e.Advice
+	}
+	return text
 }
 
 // sameOriginOnly is a CheckRedirect. Only 307 and 308 keep method and body, and
 // only the same origin may get the headers.
 func sameOriginOnly(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1].URL
-	e := &RedirectError{From: Origin(from), To: Origin(req.URL)}
+	e := &RedirectError{From: Origin(from), To: shownURL(req.URL), Advice: "configure that URL if it is the address of the server"}
 	if req.Response != nil {
 		e.Status = req.Response.StatusCode
 	}
 	switch {
-	case e.From != e.To:
+	case e.From != Origin(req.URL):
 		e.Want = "the same scheme, host and port"
 	case e.Status != http.StatusTemporaryRedirect && e.Status != http.StatusPermanentRedirect:
 		e.Want = "307 or 308, which keep the method"
 	case len(via) > maxRedirects:
-		e.Want = fmt.Sprintf("at most %d in a row", maxRedirects)
+		e.Want, e.Advice = fmt.Sprintf("at most %d in a row", maxRedirects), ""
 	default:
 		return nil
 	}
 	return e
+}
+
+const (
+	maxShownPath = 512 // bytes of the path of a URL in an error
+	minSecret    = 16  // bytes of a segment of a path that may be a secret
+)
+
+// shownURL returns a URL as errors have it.
+func shownURL(u *url.URL) string {
+	segments := strings.Split(u.EscapedPath(), "/")
+	for i, s := range segments {
+		if len(s) >= minSecret && strings.ContainsAny(s, "0123456789") {
+			segments[i] = "…"
+		}
+	}
+	path := strings.Join(segments, "/")
+	if len(path) > maxShownPath {
+		path = path[:maxShownPath] + "…"
+	}
+	if u.RawQuery != "" {
+		path += "?…"
+	}
+	return Origin(u) + path
 }
 
 // Origin returns scheme, host and port of u in normalized form, without the
