@@ -16,6 +16,7 @@ type Client struct {
 	project []string   // files relative to the directory of a project
 	servers []string   // path of the member that has the servers
 	format  entryFormat
+	expands expansion
 }
 
 // A filePath is a path relative to a base directory.
@@ -58,34 +59,42 @@ var clients = []Client{
 	{
 		ID: "claude-code", Name: "Claude Code", servers: mcpServers, format: entryFormat{url: "url", remote: "http", local: "stdio"},
 		user: []filePath{{inHome, ".claude.json"}}, project: []string{".mcp.json"},
+		expands: expansion{variable: "${NAME}", homeDir: "${HOME}"},
 	},
 	{
 		ID: "cursor", Name: "Cursor", servers: mcpServers, format: entryFormat{url: "url"},
 		user: []filePath{{inHome, ".cursor/mcp.json"}}, project: []string{".cursor/mcp.json"},
+		expands: expansion{variable: "${env:NAME}", homeDir: "${userHome}"},
 	},
 	{
 		ID: "vscode", Name: "VS Code", servers: []string{"servers"}, format: entryFormat{url: "url", remote: "http", local: "stdio"},
 		user: []filePath{{inConfig, "Code/User/mcp.json"}, {inConfig, "Code - Insiders/User/mcp.json"}}, project: []string{".vscode/mcp.json"},
+		expands: expansion{home: true, variable: "${env:NAME}", homeDir: "${userHome}"},
 	},
 	{
 		ID: "windsurf", Name: "Windsurf", servers: mcpServers, format: entryFormat{url: "serverUrl"},
-		user: []filePath{{inHome, ".codeium/windsurf/mcp_config.json"}},
+		user:    []filePath{{inHome, ".codeium/windsurf/mcp_config.json"}},
+		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 	{
 		ID: "cline", Name: "Cline", servers: mcpServers, format: entryFormat{url: "url", remote: "streamableHttp"},
-		user: []filePath{{inConfig, extensions + "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"}},
+		user:    []filePath{{inConfig, extensions + "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"}},
+		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 	{
 		ID: "roo", Name: "Roo Code", servers: mcpServers, format: entryFormat{url: "url", remote: "streamable-http"},
 		user: []filePath{{inConfig, extensions + "rooveterinaryinc.roo-cline/settings/mcp_settings.json"}}, project: []string{".roo/mcp.json"},
+		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 	{
 		ID: "gemini", Name: "Gemini CLI", servers: mcpServers, format: entryFormat{url: "httpUrl"},
 		user: []filePath{{inHome, ".gemini/settings.json"}}, project: []string{".gemini/settings.json"},
+		expands: expansion{plain: true, percent: true, variable: "$NAME", homeDir: "$HOME"},
 	},
 	{
 		ID: "opencode", Name: "opencode", servers: []string{"mcp"}, format: entryFormat{url: "url", remote: "remote", local: "local", more: `,"enabled":true`, array: true},
 		user: []filePath{{inXDG, "opencode/opencode.json"}, {inXDG, "opencode/opencode.jsonc"}}, project: []string{"opencode.json", "opencode.jsonc"},
+		expands: expansion{curly: true, variable: "{env:NAME}", homeDir: "{env:HOME}"},
 	},
 	{
 		ID: "zed", Name: "Zed", servers: []string{"context_servers"}, format: entryFormat{url: "url"},
@@ -97,19 +106,23 @@ var clients = []Client{
 	},
 	{
 		ID: "copilot", Name: "Copilot CLI", servers: mcpServers, format: entryFormat{url: "url", remote: "http", local: "local", more: `,"tools":["*"]`},
-		user: []filePath{{inHome, ".copilot/mcp-config.json"}},
+		user:    []filePath{{inHome, ".copilot/mcp-config.json"}},
+		expands: expansion{variable: "${NAME}", homeDir: "${HOME}"},
 	},
 	{
 		ID: "amazonq", Name: "Amazon Q", servers: mcpServers, format: entryFormat{url: "url", remote: "http"},
 		user: []filePath{{inHome, ".aws/amazonq/mcp.json"}}, project: []string{".amazonq/mcp.json"},
+		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 	{
 		ID: "kiro", Name: "Kiro", servers: mcpServers, format: entryFormat{url: "url"},
 		user: []filePath{{inHome, ".kiro/settings/mcp.json"}}, project: []string{".kiro/settings/mcp.json"},
+		expands: expansion{variable: "${NAME}", homeDir: "${HOME}"},
 	},
 	{
 		ID: "lmstudio", Name: "LM Studio", servers: mcpServers, format: entryFormat{url: "url"},
-		user: []filePath{{inHome, ".lmstudio/mcp.json"}},
+		user:    []filePath{{inHome, ".lmstudio/mcp.json"}},
+		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 }
 

@@ -38,6 +38,9 @@ type field struct {
 	text     string
 	variable string
 	at       value
+
+	// What the program of the file expands in this field alone, see expansion.
+	home, percent bool
 }
 
 type pair struct {

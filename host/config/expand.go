@@ -16,9 +16,10 @@ import (
 var (
 	// reference matches a reference. "$${" stands for "${".
 	reference = regexp.MustCompile(`\$?\$\{[^}]*\}`)
-	// curly matches references of opencode, and plain those of Gemini CLI.
+	// curly matches references of opencode, and plain and percent those of Gemini CLI.
 	curly    = regexp.MustCompile(`\{(env|file):([^}]*)\}`)
 	plain    = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+	percent  = regexp.MustCompile(`%([A-Za-z_][A-Za-z0-9_]*)%`)
 	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
@@ -40,7 +41,7 @@ const storeVariable = "FONDACO_STORE"
 const hostSecretError = "the variable %s has secrets of the host, which no server gets"
 
 // referenceForms lists the valid references for error messages.
-const referenceForms = "${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} or ${userHome}"
+const referenceForms = "${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${file:PATH}, ${workspaceFolder} or ${userHome}"
 
 // expand replaces the references in a text by their values. Values are not expanded
 // again. The arguments of a program may refer to the variables in own, which may be nil:
@@ -50,7 +51,7 @@ func (r *resolver) expand(f field, own map[string]string) string {
 		return f.text + r.variableAfter(f)
 	}
 	var expanded strings.Builder
-	for literal, ref := range r.references(f.text) {
+	for literal, ref := range r.references(f) {
 		expanded.WriteString(literal)
 		if ref != "" {
 			expanded.WriteString(r.lookup(ref, f, own))
@@ -59,12 +60,20 @@ func (r *resolver) expand(f field, own map[string]string) string {
 	return expanded.String() + r.variableAfter(f)
 }
 
-// references splits a text: it yields the text before each reference with the reference,
-// and at last the text after them.
-func (r *resolver) references(text string) iter.Seq2[string, string] {
+// references splits the text of a field: it yields the text before each reference with the
+// reference, and at last the text after them. "~" is the reference to the home directory.
+func (f *file) references(in field) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
+		text := in.text
+		if in.home && startsAtHome(text) {
+			if !yield("", "~") {
+				return
+			}
+			text = text[1:]
+		}
+		more := f.otherReferences(in)
 		for {
-			at := r.nextReference(text)
+			at := nextReference(text, more)
 			if at == nil {
 				yield(text, "")
 				return
@@ -85,26 +94,30 @@ func (r *resolver) variableAfter(f field) string {
 	return r.variable(host.Reference{Kind: host.VariableReference, Name: f.variable}, true, f, nil)
 }
 
-// nextReference returns the position of the first reference in a text.
-func (r *resolver) nextReference(text string) []int {
+// nextReference returns the position of the first reference in a text, of any or of the other forms.
+func nextReference(text string, others []*regexp.Regexp) []int {
 	first := reference.FindStringIndex(text)
-	for _, more := range r.otherReferences() {
-		if at := more.FindStringIndex(text); at != nil && (first == nil || at[0] < first[0]) {
+	for _, other := range others {
+		if at := other.FindStringIndex(text); at != nil && (first == nil || at[0] < first[0]) {
 			first = at
 		}
 	}
 	return first
 }
 
-// otherReferences returns the additional patterns of references in this file's format.
-func (r *resolver) otherReferences() []*regexp.Regexp {
-	switch {
-	case filepath.Base(filepath.Dir(r.absolute)) == ".gemini":
-		return []*regexp.Regexp{plain}
-	case strings.HasPrefix(filepath.Base(r.absolute), "opencode.json"):
-		return []*regexp.Regexp{curly}
+// otherReferences returns the additional patterns of references in a field of this file.
+func (f *file) otherReferences(in field) (others []*regexp.Regexp) {
+	x := f.expansion()
+	if x.plain {
+		others = append(others, plain)
 	}
-	return nil
+	if x.curly {
+		others = append(others, curly)
+	}
+	if in.percent {
+		others = append(others, percent)
+	}
+	return others
 }
 
 // lookup returns the value of a reference. A reference without a value is an error: a
@@ -135,15 +148,21 @@ func (r *resolver) parseReference(ref string, f field) (literal string, parsed h
 	variableOf := func(name string) (string, host.Reference, bool) {
 		return "", host.Reference{Kind: host.VariableReference, Name: name}, true
 	}
-	switch {
-	case strings.HasPrefix(ref, "$$"):
-		return ref[1:], parsed, false
-	case strings.HasPrefix(ref, "{file:"):
-		path := ref[len("{file:") : len(ref)-1]
+	fileOf := func(path string) (string, host.Reference, bool) {
 		if err := userfile.CheckLocal(path, r.workspace); err != nil {
 			r.addError(f.at, "%v", err)
 		}
 		return "", host.Reference{Kind: host.FileReference, Name: r.referencedFile(path)}, false
+	}
+	switch {
+	case ref == "~":
+		return r.place("userHome", f), parsed, false
+	case strings.HasPrefix(ref, "%"):
+		return variableOf(strings.Trim(ref, "%"))
+	case strings.HasPrefix(ref, "$$"):
+		return ref[1:], parsed, false
+	case strings.HasPrefix(ref, "{file:"):
+		return fileOf(ref[len("{file:") : len(ref)-1])
 	case strings.HasPrefix(ref, "{"):
 		return variableOf(ref[len("{env:") : len(ref)-1])
 	case !strings.HasPrefix(ref, "${"):
@@ -154,6 +173,8 @@ func (r *resolver) parseReference(ref string, f field) (literal string, parsed h
 	switch kind, rest, _ := strings.Cut(inner, ":"); {
 	case strings.HasPrefix(inner, "env:"):
 		return variableOf(rest)
+	case kind == "file":
+		return fileOf(rest)
 	case kind == "input":
 		return "", host.Reference{Kind: host.InputReference, Name: rest}, true
 	case slices.Contains(literalReferences, inner):
@@ -201,7 +222,7 @@ func (r *resolver) place(name string, f field) string {
 	return r.workspace
 }
 
-// referencedFile returns the absolute path of a file, for opencode's {file:NAME}.
+// referencedFile returns the absolute path of a file, for ${file:PATH} and opencode's {file:PATH}.
 func (r *resolver) referencedFile(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		path = filepath.Join(home(r.env), rest)

@@ -19,9 +19,10 @@ import (
 // A file is a parsed file: its servers before variables are expanded.
 type file struct {
 	*source
-	absolute    string // path
-	project     string // whose servers are read from Claude Code's file
-	root        *node  // nil if the file could not be parsed
+	absolute    string  // path
+	project     string  // whose servers are read from Claude Code's file
+	root        *node   // nil if the file could not be parsed
+	client      *Client // whose file it is, nil if that is not known
 	entries     []*entry
 	inputs      []Input
 	inputsValue value // the inputs, unparsed
@@ -32,21 +33,22 @@ type file struct {
 type layout struct {
 	path   []string
 	inputs []string // path of the inputs
+	client string   // the client that alone has this layout
 }
 
 // layouts are all that are supported. A file may have several of them.
 var layouts = []layout{
-	{path: []string{"mcpServers"}, inputs: []string{"inputs"}},            // most clients
-	{path: []string{"servers"}, inputs: []string{"inputs"}},               // VS Code
-	{path: []string{"mcp", "servers"}, inputs: []string{"mcp", "inputs"}}, // VS Code, in its settings
-	{path: []string{"mcp"}},             // opencode
-	{path: []string{"context_servers"}}, // Zed
-	{path: []string{"mcp_servers"}},     // Codex
+	{path: []string{"mcpServers"}, inputs: []string{"inputs"}}, // most clients
+	{path: []string{"servers"}, inputs: []string{"inputs"}, client: "vscode"},
+	{path: []string{"mcp", "servers"}, inputs: []string{"mcp", "inputs"}, client: "vscode"}, // in its settings
+	{path: []string{"mcp"}, client: "opencode"},
+	{path: []string{"context_servers"}, client: "zed"},
+	{path: []string{"mcp_servers"}, client: "codex"},
 }
 
 // parse parses the content of a file.
 func parse(s *source, absolute, project string) *file {
-	f := &file{source: s, absolute: absolute, project: project}
+	f := &file{source: s, absolute: absolute, project: project, client: programOf(absolute)}
 	if _, err := userfile.Text(s.content); err != nil {
 		s.errors = append(s.errors, s.diagnostic(0, "", "%v", err))
 		return f
@@ -102,6 +104,9 @@ func (f *file) readLayouts(root value) (found bool) {
 			continue
 		}
 		found = true
+		if f.client == nil {
+			f.client = clientByID(form.client)
+		}
 		if inputs, ok := root.find(form.inputs); ok && len(form.inputs) > 0 && f.inputsValue.node == nil {
 			f.readInputs(inputs)
 		}
@@ -164,6 +169,7 @@ func (f *file) readServer(servers value, m member) {
 		f.addError(servers.named(m), "name %q: is used as %q, which is that of %q on line %d; want another name", e.name, e.key, other.name, f.line(other.at.start))
 	}
 	f.readEntry(e)
+	f.markFields(e)
 	if len(f.errors) > before {
 		f.broken = append(f.broken, e.name)
 		return

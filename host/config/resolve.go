@@ -46,6 +46,7 @@ func (f *file) resolve(o *Options) *resolver {
 				r.broken = append(r.broken, e.name)
 				continue
 			}
+			r.warnUnexpanded(e)
 			r.upstreams = append(r.upstreams, u)
 		}
 	}

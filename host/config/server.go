@@ -195,7 +195,7 @@ func (s *Server) portableText(f field) string {
 	case isTOML(s.origin.path):
 		text = escapeReferences(text)
 	default:
-		text = s.translateReferences(text)
+		text = s.translateReferences(f)
 	}
 	if f.variable != "" {
 		text += "${env:" + f.variable + "}"
@@ -205,9 +205,9 @@ func (s *Server) portableText(f field) string {
 
 // translateReferences writes the references of another file in the host's form. Those to the
 // directory of its project, which is not that of the host's file, are replaced.
-func (s *Server) translateReferences(text string) string {
+func (s *Server) translateReferences(f field) string {
 	var translated strings.Builder
-	for literal, ref := range (&resolver{file: s.origin}).references(text) {
+	for literal, ref := range s.origin.references(f) {
 		if ref != "" && !strings.HasPrefix(ref, "$$") {
 			literal = beforeReference(literal)
 		}
@@ -224,10 +224,24 @@ func (s *Server) translateReference(ref string) string {
 		return strings.ReplaceAll(filepath.Base(s.workspace), "$", "${$}")
 	case strings.HasPrefix(ref, "{env:"):
 		return "$" + ref
+	case strings.HasPrefix(ref, "{file:"), strings.HasPrefix(ref, "${file:"):
+		return "${file:" + s.absoluteFile(strings.TrimSuffix(ref[strings.Index(ref, ":")+1:], "}")) + "}"
+	case ref == "~":
+		return "${userHome}"
+	case strings.HasPrefix(ref, "%"):
+		return "${" + strings.Trim(ref, "%") + "}"
 	case strings.HasPrefix(ref, "$") && !strings.HasPrefix(ref, "$$") && !strings.HasPrefix(ref, "${"):
 		return "${" + ref[1:] + "}"
 	}
 	return ref
+}
+
+// absoluteFile returns the path of a reference to a file that is not relative to the file of the reference.
+func (s *Server) absoluteFile(path string) string {
+	if filepath.IsAbs(path) || strings.HasPrefix(path, "~/") {
+		return path
+	}
+	return filepath.Join(filepath.Dir(s.origin.absolute), path)
 }
 
 // path makes a path absolute, because the server moves to another file.

@@ -17,7 +17,7 @@ func (r *resolver) written(f field) host.Text {
 	if isTOML(r.path) {
 		w.literal = f.text
 	} else {
-		for literal, ref := range r.references(f.text) {
+		for literal, ref := range r.references(f) {
 			w.literal += literal
 			if ref != "" {
 				r.writeReference(w, ref, f)
