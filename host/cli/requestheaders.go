@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/userfile"
 )
 
@@ -67,11 +68,7 @@ func (h *requestHeaders) read(fallback string) (http.Header, error) {
 	return header, nil
 }
 
-var (
-	headerName  = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-	headerValue = regexp.MustCompile("^[\t\x20-\x7e\u0080-\U0010ffff]*$")
-	bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
-)
+var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
 // addHeader adds the header of a line. Errors contain no value, which may be a secret.
 func addHeader(header http.Header, line string) error {
@@ -79,10 +76,10 @@ func addHeader(header http.Header, line string) error {
 		return nil
 	}
 	name, value, ok := strings.Cut(line, ":")
-	if !ok || !headerName.MatchString(name) {
+	if !ok || !config.IsHeaderName(name) {
 		return usagef("--header: want KEY: VALUE, or @FILE with such lines")
 	}
-	if value = strings.TrimSpace(value); !headerValue.MatchString(value) {
+	if value = strings.TrimSpace(value); !config.IsHeaderValue(value) {
 		return usagef("--header: the value of %q has a control character", name)
 	}
 	header.Add(name, value)

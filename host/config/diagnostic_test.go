@@ -53,6 +53,19 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 			`1:22: /mcpServers/a: found a type beside a unix socket, want none: its messages are lines, as over stdio`,
 			`1:81: /mcpServers/a/headers/a: found a header beside a unix socket, want headers beside an http or https URL only`,
 		}},
+		{`{"mcpServers": {"a": {"url": "http://h", "headers": {"X Key": "a", "": "b", "ключ": "c", "X-Key:": "d"}}}}`, []string{
+			`1:63: /mcpServers/a/headers/X Key: found a name that no header can have, want letters, digits and hyphens, such as X-Api-Key`,
+			`1:72: /mcpServers/a/headers/: found a name that no header can have, want letters, digits and hyphens, such as X-Api-Key`,
+			`1:89: /mcpServers/a/headers/ключ: found a name that no header can have, want letters, digits and hyphens, such as X-Api-Key`,
+			`1:104: /mcpServers/a/headers/X-Key:: found a name that no header can have, want letters, digits and hyphens, such as X-Api-Key`,
+		}},
+		{`{"mcpServers": {"a": {"url": "http://h", "headers": {"host": "a", "X-Key": "b", "x-key": "c", "A": "Bearer b"}}}}`, []string{
+			`1:62: /mcpServers/a/headers/host: found the header Host, which each request sets itself; want others`,
+			`1:90: /mcpServers/a/headers/x-key: found the header X-Key twice, want it once: case does not distinguish names`,
+		}},
+		{`{"mcpServers": {"a": {"url": "http://h", "headers": {"A": "Bearer CANARY\n"}}}}`, []string{
+			`1:59: /mcpServers/a/headers/A: found a line break or another control character in the value of a header, want one line of text`,
+		}},
 		{`{"mcpServers": {"a": {"url": "http://h", "type": "htp"}}}`, []string{`1:50: /mcpServers/a/type: found "htp", want "stdio", "http" or "sse" (did you mean "http"?)`}},
 		{`{"mcpServers": {"a": {"url": "http://h", "args": ["x"]}}}`, []string{`1:51: /mcpServers/a/args/0: found a member for a command beside a url, want it beside a command only`}},
 		{`{"mcpServers": {"a": {"command": "${UNSET}"}}}`, []string{`1:34: /mcpServers/a/command: the variable UNSET is not set`}},

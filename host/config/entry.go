@@ -182,6 +182,7 @@ func (s *source) judgeRemote(e *entry) {
 			s.addError(f.at, "found a member for a command beside a url, want it beside a command only")
 		}
 	}
+	s.checkHeaders(e.headers)
 	s.validateSignIn(&e.signIn)
 	if len(e.env) > 0 {
 		s.addWarning(e.env[0].at, "has no effect: a url has no environment")

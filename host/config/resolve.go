@@ -235,7 +235,12 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 	}
 	u.Header = make(http.Header)
 	for _, p := range e.headers {
-		u.Header.Set(p.name, r.remoteText(p.field))
+		value := r.remoteText(p.field)
+		if r.isKnown(p.field) && !IsHeaderValue(value) {
+			r.addError(p.at, "found a line break or another control character in the value of a header, want one line of text")
+			continue
+		}
+		u.Header.Set(p.name, value)
 	}
 	u.SignIn = r.signIn(&e.signIn)
 }

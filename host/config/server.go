@@ -57,8 +57,13 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 	}
 	for _, h := range headers {
 		name, text, ok := strings.Cut(h, ":")
-		if !ok || strings.TrimSpace(name) == "" {
+		switch {
+		case !ok || strings.TrimSpace(name) == "":
 			return nil, fmt.Errorf("header: want NAME: VALUE, found no colon after a name")
+		case !IsHeaderName(strings.TrimSpace(name)):
+			return nil, fmt.Errorf("header: found a name that no header can have, want letters, digits and hyphens, such as X-Api-Key")
+		case !IsHeaderValue(strings.TrimSpace(text)):
+			return nil, fmt.Errorf("header %q: found a control character in the value, want one line of text", strings.TrimSpace(name))
 		}
 		e.headers = append(e.headers, pair{strings.TrimSpace(name), field{text: strings.TrimSpace(text)}})
 	}

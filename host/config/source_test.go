@@ -14,6 +14,19 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
+func TestValueOfAHeaderIsCheckedWhenItIsKnown(t *testing.T) {
+	t.Parallel()
+	path := write(t, t.TempDir(), "mcp.json", `{"mcpServers": {"a": {"url": "https://a.example/mcp", "headers": {"X-Key": "${KEY}"}}}}`)
+	c, err := config.Load(path, &config.Options{Strict: true, Env: env(map[string]string{"KEY": "CANARY\r\nX-Other: 1"})})
+	if err != nil || len(c.Upstreams) != 1 {
+		t.Fatalf("before the approval: got %+v, %v, want nothing expanded", c, err)
+	}
+	_, err = c.Upstreams[0].Resolved(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "/mcpServers/a/headers/X-Key: found a line break") || strings.Contains(err.Error(), "CANARY") {
+		t.Errorf("after the approval: got %v, want the error without the value", err)
+	}
+}
+
 func TestNothingIsExpandedBeforeApproval(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
