@@ -159,9 +159,14 @@ func lookup[T registry.Feature](s *registry.Snapshot, r *Request, k registry.Kin
 }
 
 // resourceFor returns the resource or template that serves a URI for a request, or nil: the
-// resource with that URI, or else the first matching template. Registered ones take precedence.
+// resource with that URI or an equal one, or else the first matching template. Registered ones take precedence.
+//
+// Spec: RFC 3986 6.2.2.1 and 6.2.2.2
 func resourceFor(s *registry.Snapshot, r *Request, uri string) *resource {
 	if f, ok := lookup[*resource](s, r, registry.Resources, uri); ok {
+		return f
+	}
+	if f := equalResource(s, uri); f != nil && f.VisibleTo(r.Identity()) {
 		return f
 	}
 	for t := range templatesFor(s, r) {

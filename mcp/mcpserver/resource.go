@@ -41,6 +41,14 @@ type resource struct {
 // Key is the URI, or the text of the template.
 func (r *resource) Key() string { return r.def.URI }
 
+// NormalKey implements registry.Normalized. Templates are matched with equal URIs by themselves.
+func (r *resource) NormalKey() string {
+	if r.template != nil {
+		return r.def.URI
+	}
+	return uritemplate.Normalize(r.def.URI)
+}
+
 func (r *resource) Definition() any { return &r.def }
 
 // Resource registers a resource at a fixed URI. The bytes that read returns are text
@@ -241,7 +249,7 @@ func isServed(s *registry.Snapshot, uri string) bool {
 // resourcesAt yields the resource at a URI, then the matching templates in order.
 func resourcesAt(s *registry.Snapshot, uri string) func(yield func(*resource) bool) {
 	return func(yield func(*resource) bool) {
-		if r, ok := s.Get(registry.Resources, uri).(*resource); ok && !yield(r) {
+		if r := equalResource(s, uri); r != nil && !yield(r) {
 			return
 		}
 		for _, f := range s.All(registry.Templates) {
@@ -251,6 +259,15 @@ func resourcesAt(s *registry.Snapshot, uri string) func(yield func(*resource) bo
 			}
 		}
 	}
+}
+
+// equalResource returns the registered resource at a URI, or else at one that is equal to it, or nil.
+func equalResource(s *registry.Snapshot, uri string) *resource {
+	if r, ok := s.Get(registry.Resources, uri).(*resource); ok {
+		return r
+	}
+	r, _ := s.GetNormal(registry.Resources, uritemplate.Normalize(uri)).(*resource)
+	return r
 }
 
 // noResourceAt returns the error of reading a URI that no resource serves. It gives the

@@ -71,7 +71,7 @@ func TestUnknownResourceHasTheErrorOfTheRevision(t *testing.T) {
 		if isModern(r) {
 			code = -32602
 		}
-		for _, uri := range []string{"notes://b", "notes://gone", "notes://A", "notes://a/", ""} {
+		for _, uri := range []string{"notes://b", "notes://gone", "notes://a/A", "notes://a/", ""} {
 			err := w.Refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), code)
 			if got, want := at(t, err.Data, "/uri"), fmt.Sprintf("%q", uri); got != want {
 				t.Errorf("%s: got data %s, want the uri", uri, err.Data)
@@ -174,7 +174,7 @@ func TestTemplateIsListedAndServesWhatMatches(t *testing.T) {
 		}
 		w.Refused("resources/read", `{"uri":"timetable://XXX"}`, missing)
 		w.Refused("resources/read", `{"uri":"timetable://a/b"}`, missing)
-		for _, uri := range []string{"timetable://osl", "timetable://TRN?day=x"} {
+		for _, uri := range []string{"timetable://trn", "timetable://TRN?day=x"} {
 			if err := w.Refused("resources/read", `{"uri":"`+uri+`"}`, -32602); !strings.Contains(err.Message, "arguments/") {
 				t.Errorf("%s: got %q, want the variable named", uri, err.Message)
 			}
@@ -258,5 +258,46 @@ func TestInvalidResourcePanicsAtRegistration(t *testing.T) {
 				t.Errorf("got %q, want %q in it", text, test.want)
 			}
 		})
+	}
+}
+
+func TestEqualURIsAreReadFromOneResource(t *testing.T) {
+	t.Parallel()
+	s := newServer(nil)
+	text := func(text string) func(context.Context) ([]byte, error) {
+		return func(context.Context) ([]byte, error) { return []byte(text), nil }
+	}
+	s.Resource("file:///a~b", "tilde", "text/plain", text("tilde"))
+	s.Resource("HTTPS://Example.com/%c3%a9", "accent", "text/plain", text("accent"))
+	s.Resource("note://README", "capitals", "text/plain", text("capitals"))
+	s.Resource("note://readme", "small", "text/plain", text("small"))
+	type vars struct {
+		Path string `json:"path"`
+	}
+	s.Template("file:///{path}", "files", "text/plain", func(_ context.Context, v vars) ([]byte, error) { return []byte("template " + v.Path), nil })
+	c := connectTo(t, s)
+	for uri, want := range map[string]string{
+		"file:///a~b":                  "tilde",
+		"file:///a%7Eb":                "tilde",
+		"FILE:///%61%7eb":              "tilde",
+		"https://example.COM/%C3%A9":   "accent",
+		"HTTPS://Example.com/%c3%a9":   "accent",
+		"note://README":                "capitals", // its own URI is before its equals
+		"note://readme":                "small",
+		"note://Readme":                "small",
+		"File:///c":                    "template c",
+		"file:///%63":                  "template c",
+		"file:///a%2Fb":                "",
+		"file:///%2e%2E":               "",
+		"https://example.com/%C3%A9/x": "",
+	} {
+		result, err := c.ReadResource(t.Context(), uri)
+		got := ""
+		if err == nil {
+			got = result.Contents[0].Text
+		}
+		if got != want {
+			t.Errorf("%s: got %q, %v, want %q", uri, got, err, want)
+		}
 	}
 }

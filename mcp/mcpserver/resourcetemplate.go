@@ -15,7 +15,9 @@ import (
 // Template registers a resource template: resources whose URIs match an RFC 6570 template.
 // The values of the variables are stored in the fields of Vars with the same json names;
 // every variable needs a field. Values that would lead out of their place in a path are
-// refused, see [UncheckedVariables]. Otherwise Template does what Resource does.
+// refused, see [UncheckedVariables]. URIs that are equal to one that matches, with their scheme
+// and host in another case or with other unreserved characters encoded, match with the same values.
+// Otherwise Template does what Resource does.
 func (s *Server) Template[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts ...ResourceOption) {
 	if err := s.putTemplate(uriTemplate, name, mimeType, read, opts, false); err != nil {
 		panic(fmt.Sprintf("template %q: %v", uriTemplate, err))

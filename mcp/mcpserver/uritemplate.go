@@ -22,7 +22,7 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 func (t *URITemplate) String() string { return t.parsed.String() }
 
 // Matches reports whether the template can produce a URI, which is how a server finds the template
-// that serves a URI. A URI longer than 64 KiB does not match. The time is bounded by the length of the
+// that serves a URI. Equal URIs match alike, see [Server.Template]. A URI longer than 64 KiB does not match. The time is bounded by the length of the
 // URI times that of the template.
 func (t *URITemplate) Matches(uri string) bool {
 	_, ok := t.parsed.Match(uri)

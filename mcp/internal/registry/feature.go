@@ -34,6 +34,13 @@ type Feature interface {
 	access() *Access
 }
 
+// Normalized is a Feature with a key that may have equals. It is found by each of them that is not the key of
+// another feature.
+type Normalized interface {
+	// NormalKey is what all equals of the key have in common.
+	NormalKey() string
+}
+
 // Access says which callers may see a feature and which may use it.
 type Access struct {
 	// Visible reports whether an identity, which is never nil, may see the feature. If Visible

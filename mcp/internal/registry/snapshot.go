@@ -20,8 +20,9 @@ type Snapshot struct {
 // catalog is one kind of feature of a snapshot.
 type catalog struct {
 	byKey      map[string]Feature
-	order      []Feature // by key
-	restricted []Feature // the features that are not visible to all callers, by key
+	byNormal   map[string]Feature // the features whose key is not its normal form, see Normalized
+	order      []Feature          // by key
+	restricted []Feature          // the features that are not visible to all callers, by key
 }
 
 // Snapshot returns the current state.
@@ -51,6 +52,12 @@ func newCatalog(all map[string]Feature, disabled map[string]bool) catalog {
 	for _, f := range c.order {
 		if f.Restricted() {
 			c.restricted = append(c.restricted, f)
+		}
+		if n, ok := f.(Normalized); ok && n.NormalKey() != f.Key() && c.byKey[n.NormalKey()] == nil && c.byNormal[n.NormalKey()] == nil {
+			if c.byNormal == nil {
+				c.byNormal = make(map[string]Feature)
+			}
+			c.byNormal[n.NormalKey()] = f
 		}
 	}
 	return c
@@ -87,6 +94,15 @@ func Lookup[T Feature](s *Snapshot, k Kind, key string, who *mcp.Identity) (T, b
 
 // Get returns the feature with the key, even if it is hidden from some callers, or nil.
 func (s *Snapshot) Get(k Kind, key string) Feature { return s.catalogs[k].byKey[key] }
+
+// GetNormal returns the feature whose key has a normal form, even if it is hidden from some callers, or nil.
+// Of several it is the one with that key, else the first.
+func (s *Snapshot) GetNormal(k Kind, normal string) Feature {
+	if f := s.catalogs[k].byKey[normal]; f != nil {
+		return f
+	}
+	return s.catalogs[k].byNormal[normal]
+}
 
 // AnyVisible reports whether a caller may see any feature of a kind.
 func (s *Snapshot) AnyVisible(k Kind, who *mcp.Identity) bool {

@@ -6,11 +6,15 @@ import (
 )
 
 // Match reads the values of the variables from a URI; ok is false if the URI
-// does not match. Values of exploded variables are lists, all others strings;
+// does not match. A template matches a URI if it matches one of its equals, see Normalize: the case of literals in the
+// scheme and the host does not count, and values keep theirs. Values of exploded variables are lists, all others strings;
 // variables without a value in the URI are absent. A URI longer than 64 KiB does
 // not match.
 func (t *Template) Match(uri string) (values Values, ok bool) {
-	if len(uri) > maxURISize || !strings.HasPrefix(uri, t.leadingLiteral()) {
+	if len(uri) > maxURISize {
+		return nil, false
+	}
+	if uri = normalizeEncoding(uri); !t.leads(uri) {
 		return nil, false
 	}
 	m := newMatcher(&t.program, uri)
@@ -21,12 +25,18 @@ func (t *Template) Match(uri string) (values Values, ok bool) {
 	return bind(m.captures)
 }
 
-// leadingLiteral returns the common prefix of all URIs of the template.
-func (t *Template) leadingLiteral() string {
+// leads reports whether a URI begins as all URIs of the template do.
+func (t *Template) leads(uri string) bool {
 	if len(t.parts) == 0 {
-		return ""
+		return true
 	}
-	return t.parts[0].literal
+	for _, s := range t.parts[0].segments {
+		if !s.matches(uri) {
+			return false
+		}
+		uri = uri[len(s.text):]
+	}
+	return true
 }
 
 // matcher runs a program on one URI. It is a backtracking matcher that tries
@@ -76,10 +86,10 @@ func (m *matcher) run(i, at int) bool {
 		case opAccept:
 			return at == len(m.uri)
 		case opLiteral:
-			if !strings.HasPrefix(m.uri[at:], s.text) {
+			if !s.literal.matches(m.uri[at:]) {
 				return false
 			}
-			i, at = s.next, at+len(s.text)
+			i, at = s.next, at+len(s.literal.text)
 		case opEither:
 			if m.run(s.next, at) {
 				return true

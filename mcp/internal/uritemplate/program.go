@@ -1,5 +1,7 @@
 package uritemplate
 
+import "slices"
+
 // program is a nondeterministic finite automaton that accepts the URIs of a template. It
 // is built from the end of the template to its beginning.
 type program struct {
@@ -10,8 +12,9 @@ type program struct {
 type state struct {
 	op    op
 	next  int
-	other int    // of opEither
-	text  string // of opLiteral
+	other int // of opEither
+
+	literal segment // of opLiteral
 
 	// Of opValue and opEmpty.
 	expression *expression
@@ -39,7 +42,9 @@ func compile(parts []part) program {
 	for i := len(parts) - 1; i >= 0; i-- {
 		switch e := parts[i].expression; {
 		case e == nil:
-			p.start = p.literal(parts[i].literal, p.start)
+			for _, s := range slices.Backward(parts[i].segments) {
+				p.start = p.add(state{op: opLiteral, literal: s, next: p.start})
+			}
 		case e.operator.named:
 			p.start = p.addNamed(e, p.start)
 		default:
@@ -56,7 +61,7 @@ func (p *program) add(s state) int {
 }
 
 func (p *program) literal(text string, next int) int {
-	return p.add(state{op: opLiteral, text: text, next: next})
+	return p.add(state{op: opLiteral, literal: segment{text: text}, next: next})
 }
 
 func (p *program) either(next, other int) int {

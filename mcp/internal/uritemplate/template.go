@@ -51,6 +51,7 @@ type Template struct {
 // part is an expanded literal or an expression.
 type part struct {
 	literal    string
+	segments   []segment   // of the literal, as they are compared
 	expression *expression // nil for a literal
 }
 
@@ -73,6 +74,12 @@ func Parse(text string) (*Template, error) {
 	parts, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("parse template %.80q: %w", text, err)
+	}
+	at := inScheme
+	for i, p := range parts {
+		if at = at.after(p.expression); p.expression == nil {
+			parts[i].segments = at.split(normalizeEncoding(p.literal))
+		}
 	}
 	return &Template{text: text, parts: parts, program: compile(parts)}, nil
 }
