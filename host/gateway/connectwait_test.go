@@ -15,11 +15,11 @@ import (
 )
 
 // The lists are read over another connection than the client's own.
-func TestCallWaitsForItsConnectionAsLongAsForAStart(t *testing.T) {
+func TestCallWaitsForItsConnectionAsLongAsConfigured(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var attempts atomic.Int64
-		g := startWith(t, &gateway.Options{StartTimeout: 3 * time.Minute, Admit: func(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
+		g := startWith(t, &gateway.Options{CallStartTimeout: 3 * time.Minute, Admit: func(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
 			if attempts.Add(1) > 1 {
 				<-ctx.Done()
 			}
@@ -27,7 +27,7 @@ func TestCallWaitsForItsConnectionAsLongAsForAStart(t *testing.T) {
 		}}, host.Upstream{Key: "d", Target: mcpclient.InProcess(&dynamicServer{})})
 		c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}, Timeouts: mcpclient.TimeoutOptions{Call: time.Hour}})
 		began := time.Now()
-		if got := c.call(t, "whoami"); !strings.Contains(got, "starting") || time.Since(began) != 3*time.Minute {
+		if got := c.call(t, "whoami"); !strings.Contains(got, "still starting") || time.Since(began) != 3*time.Minute {
 			t.Errorf("got %q after %s, want an error after three minutes", got, time.Since(began))
 		}
 	})

@@ -41,7 +41,7 @@ func startWith(t testing.TB, o *gateway.Options, upstreams ...host.Upstream) *ga
 	t.Helper()
 	o.Logger = quiet
 	if slices.ContainsFunc(upstreams, func(u host.Upstream) bool { _, ok := u.Target.(*mcpclient.CommandTarget); return ok }) {
-		o.StartTimeout = testTimeout
+		o.StartTimeout, o.CallStartTimeout = testTimeout, testTimeout
 	}
 	g := gateway.New(upstreams, o)
 	t.Cleanup(g.Close)

@@ -31,7 +31,7 @@ func (u *upstream) poolParams() link.PoolParams {
 	p := link.PoolParams{
 		Shared: link.Params{
 			Connect:       u.connectShared,
-			ConnectWait:   u.gateway.options.startTimeout(),
+			ConnectWait:   u.gateway.options.callStartTimeout(),
 			ReadLists:     u.readLists,
 			Lazy:          u.Settings.Lazy,
 			IdleTimeout:   u.Settings.Idle,
@@ -66,7 +66,7 @@ func (u *upstream) ownParams(c link.Caller) link.Params {
 			}
 			return u.connector.connect(ctx, o)
 		},
-		ConnectWait: u.gateway.options.startTimeout(),
+		ConnectWait: u.gateway.options.callStartTimeout(),
 		IdleTimeout: u.Settings.Idle,
 		ReadFeatures: func(ctx context.Context, client *mcpclient.Client, conn *link.Conn) time.Time {
 			return u.source.ReadOwn(ctx, client, c, conn)

@@ -15,10 +15,14 @@ import (
 // Options of a Gateway. The zero value, like a nil pointer, gives the defaults. The
 // functions are called from several goroutines, and must not call Reload or Close.
 type Options struct {
-	// StartTimeout is how long Start and the first list requests wait for upstreams, and a
-	// call for a connection to its upstream. Upstreams that take longer are added when they
-	// are ready. Default: 10 seconds.
+	// StartTimeout is how long Start and the first list requests wait for upstreams.
+	// Upstreams that take longer are added when they are ready. Default: 10 seconds.
 	StartTimeout time.Duration
+	// CallStartTimeout is how long a call waits until its upstream has started, with a
+	// progress notification every 5 seconds if the caller has asked for progress. Then it ends
+	// with "still starting, call again", and the start goes on. Default: 50 seconds, because many clients
+	// wait 60 seconds for a call.
+	CallStartTimeout time.Duration
 	// Admit is called each time before an upstream is started or connected to. It returns
 	// the upstream with the target, headers and sign-in to use, or an error that wraps
 	// host.ErrNeedsApproval. Default: every upstream is admitted.
@@ -83,6 +87,10 @@ func (o *Options) onMessage(key string) func(mcp.WireMessage) {
 		return f(key)
 	}
 	return nil
+}
+
+func (o *Options) callStartTimeout() time.Duration {
+	return cmp.Or(o.orZero().CallStartTimeout, 50*time.Second)
 }
 
 func (o *Options) logger() *slog.Logger { return cmp.Or(o.orZero().Logger, slog.Default()) }

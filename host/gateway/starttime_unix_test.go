@@ -43,7 +43,7 @@ func TestSlowStartIsNotBegunAnew(t *testing.T) {
 	var early, late atomic.Int32
 	u := child("slow", "slow")
 	u.Target.(*mcpclient.CommandTarget).Args = []string{goOn}
-	g := gateway.New([]host.Upstream{u}, &gateway.Options{Logger: quiet, StartTimeout: time.Millisecond, Admit: func(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
+	g := gateway.New([]host.Upstream{u}, &gateway.Options{Logger: quiet, StartTimeout: time.Millisecond, CallStartTimeout: time.Millisecond, Admit: func(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
 		if exists(goOn) {
 			late.Add(1)
 		} else {
@@ -58,8 +58,9 @@ func TestSlowStartIsNotBegunAnew(t *testing.T) {
 		if tools := toolNames(t, c); len(tools) != 0 {
 			t.Errorf("got %v, want no tools yet", tools)
 		}
-		if _, err := c.CallTool(t.Context(), "slow__pid", nil); err == nil {
-			t.Error("got a result of a server that has not started")
+		result, err := c.CallTool(t.Context(), "slow__pid", nil)
+		if err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "still starting") {
+			t.Errorf("got %+v, %v of a server that has not started", result, err)
 		}
 	}
 	await(t, g, "slow", host.Starting)

@@ -1,25 +1,123 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // waitForUpstreams is middleware that delays requests for features while upstreams start,
 // and starts lazy upstreams whose features are not known yet. It waits for an upstream up
-// to Options.StartTimeout after its start, and not again.
+// to Options.StartTimeout after its start, and not again. A request that uses a feature which
+// may be of an upstream that still starts waits longer, see useStarting.
 func (g *Gateway) waitForUpstreams(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if starting := slices.DeleteFunc(slices.Clone(g.list()), (*upstream).startFinished); len(starting) > 0 {
-			waitForAll(ctx, upstreamsFor(r, starting))
+		starting := slices.DeleteFunc(slices.Clone(g.list()), (*upstream).startFinished)
+		if len(starting) == 0 {
+			return next(ctx, r)
 		}
+		needed := upstreamsFor(r, starting)
+		if usesFeature(r.Method()) {
+			return g.useStarting(ctx, r, needed, next)
+		}
+		waitForAll(ctx, needed)
 		return next(ctx, r)
+	}
+}
+
+// usesFeature reports whether a request with the method uses one feature, which it names.
+func usesFeature(method string) bool {
+	switch method {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodComplete:
+		return true
+	}
+	return false
+}
+
+// useStarting handles a request that uses a feature while upstreams start that may have it. As long as
+// the feature is unknown it waits for them, up to Options.CallStartTimeout. If one of them still
+// starts then, the outcome says so.
+func (g *Gateway) useStarting(ctx context.Context, r *mcpserver.Request, starting []*upstream, next mcpserver.Handler) (any, error) {
+	deadline := time.Now().Add(g.options.callStartTimeout())
+	ctx = link.WithStartDeadline(ctx, deadline) // the wait for a connection counts, too
+	for _, u := range starting {
+		defer u.wakeIfIdle()()
+	}
+	if r.Method() == mcp.MethodResourcesRead || r.Method() == mcp.MethodComplete {
+		waitForAll(ctx, starting) // one of them may have listed the resource before the others
+	}
+	for {
+		starting = slices.DeleteFunc(starting, (*upstream).startFinished)
+		switch {
+		case len(starting) == 0 || g.knowsFeature(ctx, r, starting[0]):
+			return next(ctx, r)
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !time.Now().Before(deadline):
+			return relay.StillStarting(r.Method(), starting[0].Key)
+		}
+		waitForOne(ctx, starting, deadline)
+	}
+}
+
+// knowsFeature reports whether the feature is known that a request uses. A tool or prompt is one of
+// the given upstream, a resource of any one.
+func (g *Gateway) knowsFeature(ctx context.Context, r *mcpserver.Request, u *upstream) bool {
+	caller := link.CallerOf(r)
+	var p struct {
+		Name string        `json:"name"`
+		URI  string        `json:"uri"`
+		Ref  mcp.Reference `json:"ref"`
+	}
+	if json.Unmarshal(r.Params(), &p) != nil {
+		return true // the server refuses it
+	}
+	switch {
+	case r.Method() == mcp.MethodResourcesRead:
+		return g.catalog.HasResource(ctx, r, p.URI)
+	case r.Method() == mcp.MethodComplete && p.Ref.Type == mcp.RefPrompt:
+		return u.source.View(caller).Offers(mcp.MethodPromptsGet, p.Ref.Name)
+	case r.Method() == mcp.MethodComplete:
+		return slices.ContainsFunc(g.list(), func(u *upstream) bool { return u.source.View(caller).OffersTemplate(p.Ref.URI) })
+	}
+	return u.source.View(caller).Offers(r.Method(), p.Name)
+}
+
+// waitForOne waits until one of the upstreams has started, at most until the deadline, and tells the
+// caller of ctx about it.
+func waitForOne(ctx context.Context, upstreams []*upstream, deadline time.Time) {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	started := make(chan struct{}, len(upstreams))
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	for _, u := range upstreams {
+		work.Go(func() {
+			if u.awaitStart(ctx) {
+				started <- struct{}{}
+			}
+		})
+	}
+	report := time.NewTicker(link.StartReportInterval)
+	defer report.Stop()
+	for {
+		select {
+		case <-started:
+			return
+		case <-report.C:
+			relay.ReportStart(ctx)
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -36,17 +134,21 @@ func waitForAll(ctx context.Context, upstreams []*upstream) {
 // prompt belongs to one; a list or a URI may need all.
 func upstreamsFor(r *mcpserver.Request, upstreams []*upstream) []*upstream {
 	var named struct {
-		Name string `json:"name"`
+		Name string        `json:"name"`
+		Ref  mcp.Reference `json:"ref"`
 	}
 	switch r.Method() {
 	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList,
-		mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodComplete, mcp.MethodListen:
+		mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodListen:
 		return upstreams
-	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodComplete:
 		if json.Unmarshal(r.Params(), &named) != nil {
 			return nil
 		}
-		key := host.KeyOf(named.Name)
+		if named.Ref.Type == mcp.RefResource {
+			return upstreams
+		}
+		key := host.KeyOf(cmp.Or(named.Ref.Name, named.Name))
 		return slices.DeleteFunc(slices.Clone(upstreams), func(u *upstream) bool { return u.Key != key })
 	}
 	return nil
@@ -75,20 +177,24 @@ func (u *upstream) wakeIfIdle() (done func()) {
 // ctx.
 func (u *upstream) waitForStart(ctx context.Context) {
 	u.mu.Lock()
-	timer := time.NewTimer(time.Until(u.startDeadline))
+	deadline := u.startDeadline
 	u.mu.Unlock()
-	defer timer.Stop()
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	u.awaitStart(ctx)
+}
+
+// awaitStart waits until startFinished, and reports false if ctx ends before.
+func (u *upstream) awaitStart(ctx context.Context) bool {
 	for {
 		_, moved := u.pool.SharedConn().State()
 		if u.startFinished() {
-			return
+			return true
 		}
 		select {
 		case <-moved:
-		case <-timer.C:
-			return
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }

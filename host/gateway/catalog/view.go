@@ -75,6 +75,13 @@ func (v View) Offers(method, wire string) bool {
 	})
 }
 
+// OffersTemplate reports whether the caller can use the resource template, or the resource, of that URI.
+func (v View) OffersTemplate(uri string) bool {
+	return slices.ContainsFunc(append(v.catalogs(), v.source.Visible()), func(c *Catalog) bool {
+		return c.hasResource(uri) || slices.ContainsFunc(c.admitted.Templates, func(t mcp.ResourceTemplate) bool { return t.URITemplate == uri })
+	})
+}
+
 // HiddenTool returns the upstream's name of the tool with the given wire name that is denied
 // or withheld from a caller, and the outcome of its calls. The name is empty if there is no
 // such tool.

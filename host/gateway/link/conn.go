@@ -100,7 +100,8 @@ type Params struct {
 	Owner mcpserver.Owner
 	// Connect returns a client, which must pass its events to OnEvent.
 	Connect func(context.Context, *Conn) (*mcpclient.Client, error)
-	// ConnectWait is how long a call waits while the connection is being made.
+	// ConnectWait is how long a call waits while the connection is being made, see also
+	// WithStartDeadline.
 	ConnectWait time.Duration
 	// ReadLists runs before a connection is ready and whenever the lists may have
 	// changed. It may be nil.

@@ -3,7 +3,6 @@ package link
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -23,9 +22,9 @@ type Lease struct {
 
 // lease waits until the connection is ready and returns a lease of it. It fails if the
 // connection will not be ready soon.
-func (c *Conn) lease(ctx context.Context) (Lease, error) {
+func (c *Conn) lease(ctx context.Context, w Waiter) (Lease, error) {
 	c.uses.addLease()
-	client, err := c.waitReady(ctx)
+	client, err := c.waitReady(ctx, w)
 	if err != nil {
 		c.uses.removeLease()
 	}
@@ -33,20 +32,26 @@ func (c *Conn) lease(ctx context.Context) (Lease, error) {
 }
 
 // waitReady returns the client when the connection is ready, which is mostly at once.
-func (c *Conn) waitReady(ctx context.Context) (*mcpclient.Client, error) {
+func (c *Conn) waitReady(ctx context.Context, w Waiter) (*mcpclient.Client, error) {
 	client, moved, err := c.state.tryClient()
 	if client != nil || err != nil {
 		return client, err
 	}
-	timer := time.NewTimer(c.ConnectWait)
-	defer timer.Stop()
+	limit := time.NewTimer(c.waitLimit(ctx))
+	defer limit.Stop()
+	report := time.NewTicker(StartReportInterval)
+	defer report.Stop()
 	for client == nil && err == nil {
 		signal(c.wakeSignal)
 		select {
 		case <-moved:
 			client, moved, err = c.state.tryClient()
-		case <-timer.C:
-			return nil, &NotReadyError{host.Starting, fmt.Sprintf("not connected after %v", c.ConnectWait)}
+		case <-report.C:
+			if w != nil {
+				w.ReportStart()
+			}
+		case <-limit.C:
+			return nil, &NotReadyError{host.Starting, "the start has not ended while the call waited"}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

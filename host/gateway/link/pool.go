@@ -140,6 +140,8 @@ type Use struct {
 	Call *Call
 	// On is the connection to use; nil stands for any one that serves the caller.
 	On *Conn
+	// Waiter learns that the use waits for a connection. It may be nil.
+	Waiter Waiter
 }
 
 // Lease returns a lease of a connection that serves the caller. A connection of a caller belongs to the
@@ -163,7 +165,7 @@ func (p *Pool) Lease(ctx context.Context, use Use) (leased Lease, err error) {
 			p.notifyFreed()
 			return leased, errPlaceEnded
 		}
-		leased, err = conn.lease(ctx)
+		leased, err = conn.lease(ctx, use.Waiter)
 		leased.call, leased.onRemoved, leased.shared = use.Call, p.notifyFreed, p.shared
 		if err == nil {
 			return leased, nil

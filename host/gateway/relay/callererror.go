@@ -132,6 +132,12 @@ func (c *callerErrors) of(r *mcpserver.Request, err error) error {
 			}
 		}
 	}
+	if waiting, ok := errors.AsType[*link.NotReadyError](err); ok && waiting.State == host.Starting {
+		if _, err := StillStarting(r.Method(), c.Key); err != nil {
+			return err
+		}
+		return &callerError{stillStarting(c.Key), fmt.Errorf("upstream %q: %w", c.Key, err)}
+	}
 	return c.unavailable(err)
 }
 

@@ -139,7 +139,7 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 
 // lease returns a lease of the connection that serves the caller of a call, or of the given one.
 func (rl *Relay) lease(c *call, on *link.Conn) (link.Lease, error) {
-	return rl.Pool.Lease(c.Context, link.Use{Caller: link.CallerOf(c.Request), Owner: c.Request.Owner(), Call: &c.Call, On: on})
+	return rl.Pool.Lease(c.Context, link.Use{Caller: link.CallerOf(c.Request), Owner: c.Request.Owner(), Call: &c.Call, On: on, Waiter: c})
 }
 
 // Forward sends one request in which the caller of ctx cannot be asked, over the given
