@@ -170,3 +170,20 @@ func TestRequestsForAStartingServerSayThatItStarts(t *testing.T) {
 		}
 	}
 }
+
+func TestWaitsOfACallForAStartHaveOneLimitTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowStarter(1)
+		c := s.client(t, mcp.V20251125)                                 // returns after the 10 s for which a start is waited for
+		time.AfterFunc(33*time.Second, func() { s.goOn <- struct{}{} }) // for the shared connection alone
+		began := time.Now()
+		result, err := c.CallTool(t.Context(), "s__count", nil)
+		if err != nil || !result.IsError || result.Content.Text() != stillStarting || time.Since(began) != 50*time.Second {
+			t.Errorf("got %+v, %v after %s, want %q after 50 s", result, err, time.Since(began), stillStarting)
+		}
+		if got := s.starts.Load(); got != 2 {
+			t.Errorf("got %d starts, want one of each connection", got)
+		}
+	})
+}
