@@ -12,9 +12,12 @@ import (
 )
 
 // bridgeGrace is how long the answers to the last requests are waited for after standard
-// input has ended. The host gives running requests one second. Tests wait longer,
-// because other tests have the processors.
-var bridgeGrace = 3 * time.Second
+// input has ended, and outcomeWait how long then for the host to say whether all were answered. The host
+// gives running requests ten seconds. Tests wait longer, because other tests have the processors.
+var (
+	bridgeGrace = 15 * time.Second
+	outcomeWait = 3 * time.Second
+)
 
 // errHostEnded reports that the host of a client has ended before the client.
 var errHostEnded = errors.New("the connection to the running host has ended; start the client's server again to use the next host")
@@ -38,23 +41,28 @@ func (m *Main) bridge(ctx context.Context, h *foundHost) error {
 		_, err := io.Copy(stream, m.Stdin)
 		fromClient <- err
 	}()
-	ended := errHostEnded
 	select {
 	case <-fromHost:
 		_ = stream.Close()
 	case <-ctx.Done():
 		closeStream(stream, fromHost)
 	case err := <-fromClient:
-		if err == nil { // it has left
-			ended = nil
+		if closeStream(stream, fromHost); err == nil && ctx.Err() == nil { // it sends nothing more
+			return unanswered(ctx, stream)
 		}
-		closeStream(stream, fromHost)
 	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	case ended != nil:
-		return &codedError{exitUnreachable, ended}
+	}
+	return &codedError{exitUnreachable, errHostEnded}
+}
+
+// unanswered returns an error if the host has not answered all requests before the stream has ended.
+func unanswered(ctx context.Context, stream control.Stream) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, outcomeWait, errors.New("requests still run"))
+	defer cancel()
+	if err := stream.Outcome(ctx); err != nil {
+		return codedErrorf(exitInternal, "%w", cmp.Or(context.Cause(ctx), err))
 	}
 	return nil
 }

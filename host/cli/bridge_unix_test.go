@@ -155,3 +155,35 @@ func TestStdioKeepsTheSessionWhole(t *testing.T) {
 	}
 	<-changed
 }
+
+// The calls run for the ten seconds that they have.
+func TestStdioSaysWhatItHasNotAnswered(t *testing.T) {
+	t.Parallel()
+	const info = `"clientInfo":{"name":"x","version":"1"}`
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		requests := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` + info + `}}\n` +
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}\n` + `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one__hold","arguments":{}}}\n`
+		if revision.Stateless() {
+			requests = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one__hold","arguments":{},"_meta":{` +
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}\n`
+		}
+		for _, running := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, a host is running: %v", revision, running), func(t *testing.T) {
+				t.Parallel()
+				_, home := startShared(t)
+				directory := home + "/run"
+				if !running {
+					directory = t.TempDir()
+				}
+				p := start(t, home, `printf '`+requests+`' | env XDG_RUNTIME_DIR=`+directory+` `+program(t)+" stdio --yes --config mcp.json")
+				code := p.end(t)
+				if joined := strings.Contains(p.stderr.String(), "connected to the running host"); joined != running {
+					t.Errorf("got %s, want a running host: %v", p.stderr.String(), running)
+				}
+				if want := "a request was not answered within 10s after the end of the input"; code != 1 || !strings.Contains(p.stderr.String(), want) || strings.Contains(p.stdout.String(), `"id":7`) {
+					t.Errorf("got exit code %d, %q, %s, want 1 and %q", code, p.stdout.String(), p.stderr.String(), want)
+				}
+			})
+		}
+	}
+}

@@ -82,13 +82,12 @@ func newLocalStreams(server *mcpserver.Server) *localStreams {
 }
 
 // serve serves the local user over a connection until it ends.
-func (s *localStreams) serve(stream io.ReadWriteCloser) {
+func (s *localStreams) serve(stream io.ReadWriteCloser) error {
 	if !s.begin() {
-		_ = stream.Close()
-		return
+		return cmp.Or(stream.Close(), mcpserver.ErrShutdown)
 	}
 	defer s.open.Done()
-	_ = s.server.ServeStream(s.ctx, stream) // the other end reports the loss
+	return s.server.ServeStream(s.ctx, stream)
 }
 
 func (s *localStreams) begin() bool {

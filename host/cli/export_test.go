@@ -23,7 +23,7 @@ func ServeThrough(proxies []string, h http.Handler) (http.Handler, error) {
 }
 
 // SetPatience sets how long commands wait for an answer of a running host.
-func SetPatience(d time.Duration) { answerLimit, bridgeGrace = d, d }
+func SetPatience(d time.Duration) { answerLimit, bridgeGrace, outcomeWait = d, d, d }
 
 // SetPolicy sets the path of the managed policy of the programs that tests start. Its owner
 // is the user who runs the tests.

@@ -64,13 +64,6 @@ func (c *Client) Revoked(ctx context.Context, name string) (Ended, error) {
 	return ended, err
 }
 
-// A Stream is a connection to the MCP server of the host with the framing of stdio.
-type Stream interface {
-	io.ReadWriteCloser
-	// CloseWrite tells the host that nothing more is sent. What it still answers can be read.
-	CloseWrite() error
-}
-
 // Stream opens a connection to the MCP server of the host: one message per line in both
 // directions, as on the standard streams of a server. It is a session of its own. The
 // error wraps ErrNoHost if no host is running.
@@ -84,12 +77,12 @@ func (c *Client) Stream(ctx context.Context) (Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, ok := response.Body.(Stream)
+	stream, ok := response.Body.(halfCloser)
 	if !ok || response.StatusCode != http.StatusSwitchingProtocols {
 		_ = response.Body.Close()
 		return nil, fmt.Errorf("%s: the host answered %s", streamPath, response.Status)
 	}
-	return stream, nil
+	return &openedStream{stream, c, response.Header.Get(streamHeader)}, nil
 }
 
 func (c *Client) do(ctx context.Context, method, path string, out any) error {

@@ -11,6 +11,7 @@
 //	POST /code/check?about=TEXT  check such a code, which the header Fondaco-Code has
 //	     /mcp             MCP over HTTP, for the local user
 //	GET  /stdio           MCP with the framing of stdio, after an upgrade of the connection
+//	GET  /stdio/outcome?stream=ID  how such a stream has ended; the upgrade has its id in Fondaco-Stream
 package control
 
 import (
@@ -61,8 +62,8 @@ type Functions struct {
 	// MCP is the endpoint for the local user.
 	MCP http.Handler
 	// ServeStream serves the local user over a connection with the framing of stdio, and
-	// closes it.
-	ServeStream func(io.ReadWriteCloser)
+	// closes it. Its error says what was not answered, or why it has ended.
+	ServeStream func(io.ReadWriteCloser) error
 }
 
 // Handler returns the HTTP handler of the socket.
@@ -100,10 +101,8 @@ func Handler(h Functions) http.Handler {
 		h.Questions.serve(mux)
 	}
 	mux.Handle("/mcp", h.MCP)
-	mux.HandleFunc("GET "+streamPath, func(w http.ResponseWriter, r *http.Request) {
-		if stream := upgrade(w, r); stream != nil {
-			h.ServeStream(stream)
-		}
-	})
+	s := &streams{serve: h.ServeStream, byID: make(map[string]*streamEnd)}
+	mux.HandleFunc("GET "+streamPath, s.open)
+	mux.HandleFunc("GET "+streamPath+"/outcome", s.outcome)
 	return mux
 }

@@ -30,7 +30,7 @@ func TestStreamCarriesMCPOfEveryRevision(t *testing.T) {
 	})
 	path := serve(t, control.Functions{
 		MCP:         http.NotFoundHandler(),
-		ServeStream: func(s io.ReadWriteCloser) { _ = srv.ServeStream(context.Background(), s) },
+		ServeStream: func(s io.ReadWriteCloser) error { return srv.ServeStream(context.Background(), s) },
 	})
 	for _, revision := range mcp.Revisions() {
 		stream, err := control.NewClient(path).Stream(t.Context())
@@ -63,7 +63,7 @@ func TestStreamAnswersAfterTheClientHasSentAll(t *testing.T) {
 	srv := mcpserver.New("host", "1", &mcpserver.Options{Logger: quiet})
 	path := serve(t, control.Functions{
 		MCP:         http.NotFoundHandler(),
-		ServeStream: func(s io.ReadWriteCloser) { _ = srv.ServeStream(context.Background(), s) },
+		ServeStream: func(s io.ReadWriteCloser) error { return srv.ServeStream(context.Background(), s) },
 	})
 	stream, err := control.NewClient(path).Stream(t.Context())
 	if err != nil {
@@ -150,5 +150,35 @@ func TestStreamOfAnotherProtocolIsRefused(t *testing.T) {
 		if response.StatusCode != http.StatusUpgradeRequired || !strings.Contains(string(text), "mcp-stdio") {
 			t.Errorf("%q: got %s, %q, want it refused", protocol, response.Status, text)
 		}
+	}
+}
+
+func TestHostSaysHowAStreamHasEnded(t *testing.T) {
+	t.Parallel()
+	ends := make(chan error, 1)
+	path := serve(t, control.Functions{
+		MCP: http.NotFoundHandler(),
+		ServeStream: func(s io.ReadWriteCloser) error {
+			_, _ = io.Copy(io.Discard, s)
+			return errors.Join(<-ends, s.Close())
+		},
+	})
+	for _, want := range []error{nil, errors.New("2 requests were not answered")} {
+		stream, err := control.NewClient(path).Stream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		ends <- want
+		if _, err := io.ReadAll(stream); err != nil {
+			t.Fatal(err)
+		}
+		got := stream.Outcome(t.Context())
+		if (got == nil) != (want == nil) || got != nil && got.Error() != "the host: "+want.Error() {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		_ = stream.Close()
 	}
 }

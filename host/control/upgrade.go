@@ -26,7 +26,8 @@ func upgrade(w http.ResponseWriter, r *http.Request) io.ReadWriteCloser {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return nil
 	}
-	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+streamProtocol+"\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+streamProtocol+
+		"\r\n"+streamHeader+": "+w.Header().Get(streamHeader)+"\r\n\r\n"); err != nil {
 		_ = conn.Close()
 		return nil
 	}

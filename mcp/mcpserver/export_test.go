@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"flag"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
@@ -21,3 +22,6 @@ var NewWaitingQuestions = newWaitingQuestions
 func (w *waitingQuestions) Add(ctx context.Context, in *exchange.Inbound) (_ context.Context, done func(), err error) {
 	return w.add(ctx, in)
 }
+
+// SetEOFGrace replaces the time that running requests have after the end of the input.
+func SetEOFGrace(d time.Duration) { eofGrace = d }

@@ -22,8 +22,9 @@ import (
 // sets os.Stdout to standard error, so that output of other code does not mix with the
 // messages.
 //
-// When the client closes standard input, the running requests have one second to finish
-// before they are cancelled. When ctx is done, new requests are refused, and the running
+// When the client closes standard input, the running requests have 10 seconds to finish
+// before they are cancelled, and those that wait for an answer of the client end at once with an
+// error. If one was not answered in this time, Run returns an error that says so. When ctx is done, new requests are refused, and the running
 // ones have 10 seconds. Run waits 10 seconds more for handlers that do not return when
 // they are cancelled, and returns an error if some still run.
 //
@@ -33,7 +34,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	watched := &watchedConn{BatchConn: conn, closed: make(chan struct{})}
+	watched := &watchedConn{Standard: conn, closed: make(chan struct{})}
 	served := make(chan error, 1)
 	go func() {
 		served <- exchange.ServeConn(context.WithoutCancel(ctx), exchange.ServeParams{
@@ -57,19 +58,20 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // eofGrace is how long requests may run after the client has closed standard input. A
-// shell pipeline closes it as soon as it has written its requests.
-const eofGrace = time.Second
+// shell pipeline closes it as soon as it has written its requests. Tests wait longer, because other tests
+// have the processors, or shorter.
+var eofGrace = 10 * time.Second
 
 // watchedConn is a connection with a channel that is closed by Close.
 type watchedConn struct {
-	exchange.BatchConn
+	*stdio.Standard
 	once   sync.Once
 	closed chan struct{}
 }
 
 func (c *watchedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	return c.BatchConn.Close()
+	return c.Standard.Close()
 }
 
 // Main is the main function of a server program. It serves standard input and output, or
@@ -99,7 +101,8 @@ func (c *watchedConn) Close() error {
 // FlagSet.
 //
 // SIGINT and SIGTERM shut the server down; a second one ends the process at once. If the
-// server fails, Main prints the error and exits with status 1, or with status 2 if its
+// server fails, or has not answered all requests when standard input has ended, Main prints the error and
+// exits with status 1, or with status 2 if its
 // flags are wrong.
 func Main(s *Server) {
 	flags, err := readMainFlags(flag.CommandLine, os.Args[1:], hasFlagSet.Load())

@@ -12,6 +12,14 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv(mainEnv) {
 	case "":
+	case "long grace":
+		mcpserver.SetEOFGrace(time.Hour)
+		mcpserver.Main(lastCalls())
+		return
+	case "short grace":
+		mcpserver.SetEOFGrace(time.Millisecond)
+		mcpserver.Main(lastCalls())
+		return
 	case "interrupted":
 		interruptTwice()
 		return

@@ -14,7 +14,8 @@ import (
 
 // ServeStream serves one byte stream with the framing of stdio, one message per line, until
 // the stream ends or ctx is done. When the client has closed its direction of the stream,
-// the running requests have one second to finish before they are cancelled, as in Run.
+// the running requests have 10 seconds to finish before they are cancelled, as in Run, and an error says
+// that one was not answered.
 // ServeStream closes the stream. A panic of a method of the stream is logged and ends the
 // connection.
 //

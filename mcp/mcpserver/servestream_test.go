@@ -78,7 +78,7 @@ func TestServeStreamAndSocket(t *testing.T) {
 }
 
 // A client that sends its requests and closes its direction, as a shell pipeline does, gets
-// the answers of those that take less than a second.
+// the answers of those that take less than ten seconds, and an error says that another one was not answered.
 func TestServeStreamAnswersAfterTheClientHasSentAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,12 +91,13 @@ func TestServeStreamAnswersAfterTheClientHasSentAll(t *testing.T) {
 				return "", ctx.Err()
 			}
 		})
-		for milliseconds, want := range map[int]bool{900: true, 1100: false} {
+		for milliseconds, want := range map[int]bool{9900: true, 10100: false} {
 			var out strings.Builder
 			in := strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{"Milliseconds":%d},`+
 				`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n", milliseconds))
-			if err := srv.ServeStream(t.Context(), halfClosed{in, &out}); err != nil {
-				t.Error(err)
+			err := srv.ServeStream(t.Context(), halfClosed{in, &out})
+			if answered := err == nil; answered != want || !want && err.Error() != "a request was not answered within 10s after the end of the input" {
+				t.Errorf("%d ms: got the error %v", milliseconds, err)
 			}
 			if got := strings.Contains(out.String(), "waited"); got != want {
 				t.Errorf("%d ms: got %q, want an answer: %v", milliseconds, out.String(), want)

@@ -46,6 +46,13 @@ func (u *unwritten) written(count, size int) {
 	}
 }
 
+// len returns the number of requests whose reply is not written yet.
+func (u *unwritten) len() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.count
+}
+
 // awaitNone waits until every reply is written.
 func (u *unwritten) awaitNone(ctx context.Context) error {
 	return u.wait(ctx, func() bool { return u.count == 0 })

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"sync"
@@ -34,7 +35,8 @@ type ServeParams struct {
 	// The zero Addr stands for this machine and for an unknown address.
 	Address netip.Addr
 	// Grace is how long running requests may still be answered after the client has closed
-	// its direction of the connection while the other one stays open.
+	// its direction of the connection while the other one stays open. Requests to the client, and
+	// later ones, fail at once. If a request is not answered in time, ServeConn returns an error.
 	Grace time.Duration
 	// Draining shuts the connection down when it is closed: subscriptions end with their
 	// result, new requests are refused, and running ones have drainGrace to be answered.
@@ -88,13 +90,17 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.replies.evict = func() { cancel(errMadeRoom) }
 	drain := c.watchDraining(ctx)
 	err := c.read(ctx)
+	var unanswered error
 	switch {
 	case errors.Is(err, ErrExpired):
 		c.expired.Store(true)
-		c.awaitIdle(ctx, expiryGrace)
+		_ = c.awaitIdle(ctx, expiryGrace)
 	case errors.Is(err, io.EOF) && p.Grace > 0:
 		stopListening(errDisconnected)
-		c.awaitIdle(ctx, p.Grace)
+		c.session.Pending.Fail(errCannotAnswer)
+		if c.awaitLastReplies(ctx) != nil && ctx.Err() == nil {
+			unanswered = c.unansweredError()
+		}
 	}
 	drain.stop()
 	if errors.Is(context.Cause(ctx), errMadeRoom) {
@@ -108,8 +114,11 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.session.closeNotifications()
 	c.handlers.close()
 	p.Core.Closed(c.session)
-	if errors.Is(err, io.EOF) || c.clientLeft.Load() && err != errMadeRoom {
+	if c.clientLeft.Load() && err != errMadeRoom {
 		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		return unanswered
 	}
 	if failed := c.unwritable.Load(); failed != nil && errors.Is(err, io.ErrClosedPipe) {
 		return *failed
@@ -145,11 +154,55 @@ func (c *serving) limited(id jsonrpc.ID, method string, reply []byte) []byte {
 const expiryGrace = 10 * time.Minute
 
 // awaitIdle waits, at most for grace, until the running requests are answered and the queued
-// notifications are handled.
-func (c *serving) awaitIdle(ctx context.Context, grace time.Duration) {
+// notifications are handled. Its error says that they are not.
+func (c *serving) awaitIdle(ctx context.Context, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	_ = c.session.WaitIdle(ctx)
+	return c.session.WaitIdle(ctx)
+}
+
+// hangUpInterval is the time between two looks whether the client still reads replies after the end of
+// its input.
+const hangUpInterval = 250 * time.Millisecond
+
+// awaitLastReplies is awaitIdle with Grace. It ends early when the client has closed both directions.
+func (c *serving) awaitLastReplies(ctx context.Context) error {
+	peer, ok := c.Conn.(interface{ IsHungUp() bool })
+	if !ok {
+		return c.awaitIdle(ctx, c.Grace)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	idle := make(chan error, 1)
+	go func() { idle <- c.awaitIdle(ctx, c.Grace) }()
+	look := time.NewTicker(hangUpInterval)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-idle:
+			return err
+		case <-look.C:
+			if peer.IsHungUp() {
+				c.clientLeft.Store(true)
+				cancel()
+				return <-idle
+			}
+		}
+	}
+}
+
+// unansweredError returns the error about the requests without an answer after Grace, or nil if there is
+// none.
+func (c *serving) unansweredError() error {
+	unwritten, running := c.session.unwritten.len(), c.session.Running.Len()
+	switch n := c.session.Running.Wanted() + max(0, unwritten-running); n {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("a request was not answered within %v after the end of the input", c.Grace)
+	default:
+		return fmt.Errorf("%d requests were not answered within %v after the end of the input", n, c.Grace)
+	}
 }
 
 // retryAfterShutdown is the time after which a request that was refused during a shutdown may
@@ -179,7 +232,7 @@ func (c *serving) watchDraining(ctx context.Context) *drainWatch {
 		select {
 		case <-c.Draining:
 			c.draining.Store(true)
-			c.awaitIdle(ctx, drainGrace)
+			_ = c.awaitIdle(ctx, drainGrace)
 			c.end()
 		case <-ctx.Done():
 		}
@@ -193,6 +246,10 @@ func (l *drainWatch) stop() {
 }
 
 var errDisconnected = errors.New("the client has disconnected")
+
+// errCannotAnswer ends the requests to a client that sends nothing more. The client gets it as the error
+// of its own request in which it was asked.
+var errCannotAnswer = mcp.Errorf(mcp.CodeInvalidRequest, "the request waits for an answer of the client, which has closed its direction of the connection")
 
 // serving is one connection being served.
 type serving struct {

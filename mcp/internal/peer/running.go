@@ -110,5 +110,17 @@ func (r *Running) Len() int {
 	return len(r.calls)
 }
 
+// Wanted returns the number of requests that are being processed and whose reply is still wanted.
+func (r *Running) Wanted() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.calls {
+		if !w.cancelled {
+			n++
+		}
+	}
+	return n
+}
+
 // Wait returns when no request is being processed.
 func (r *Running) Wait() { r.idle.Wait() }

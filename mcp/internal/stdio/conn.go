@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -66,6 +67,7 @@ func (o *Options) writeTimeout() time.Duration {
 type Conn struct {
 	in     lineReader
 	out    lineWriter
+	w      io.Writer     // that out writes to
 	closer io.Closer     // or nil
 	done   chan struct{} // closed by Close
 	end    func() error  // shutDown, once
@@ -84,7 +86,7 @@ var _ mcp.Conn = (*Conn)(nil)
 // deadlines, the Conn runs one goroutine. A write without deadlines cannot be
 // cancelled once it has begun, and a timeout closes the Conn.
 func New(r io.Reader, w io.Writer, c io.Closer, opts *Options) *Conn {
-	conn := &Conn{closer: c, done: make(chan struct{})}
+	conn := &Conn{w: w, closer: c, done: make(chan struct{})}
 	conn.in = lineReader{src: newSource(r, conn.done), max: opts.maxLine(), setting: opts.setting()}
 	conn.out = newLineWriter(w, opts.writeTimeout(), conn.done, conn.Close)
 	conn.end = sync.OnceValue(conn.shutDown)
@@ -131,6 +133,20 @@ func (c *Conn) writeError(err error) error {
 		err = io.ErrClosedPipe
 	}
 	return fmt.Errorf("write message: %w", err)
+}
+
+// IsHungUp reports whether the peer has closed the stream that is written to, where the system can
+// tell.
+func (c *Conn) IsHungUp() (hungUp bool) {
+	stream, ok := c.w.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := stream.SyscallConn()
+	if err == nil {
+		_ = raw.Control(func(fd uintptr) { hungUp = isHungUp(fd) })
+	}
+	return hungUp
 }
 
 // Close implements mcp.Conn.
