@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json/v2"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -22,6 +23,11 @@ type Pending struct {
 	Before *Approval
 	// Changes says what differs from Before.
 	Changes []string
+
+	// Proxies are the variables of the host with the URL of a proxy that the program does not get, because
+	// it has a user or password. Approve adds them to those of Before if PassProxies is set.
+	Proxies     []string
+	PassProxies bool
 
 	replaced []commandfiles.File // the new interpreters, if nothing else has changed
 }
@@ -43,12 +49,12 @@ func (s *Store) check(ctx context.Context, u *host.Upstream) (*Pending, *command
 		return nil, nil, err
 	}
 	if before == nil {
-		return &Pending{Upstream: u, Subject: subject}, files, nil
+		return &Pending{Upstream: u, Subject: subject, Proxies: withheldProxies(u, nil)}, files, nil
 	}
 	if before.Subject.equal(subject) {
 		return nil, files, nil
 	}
-	p := &Pending{Upstream: u, Subject: subject, Before: before, Changes: changes(&before.Subject, subject)}
+	p := &Pending{Upstream: u, Subject: subject, Before: before, Changes: changes(&before.Subject, subject), Proxies: withheldProxies(u, before)}
 	replaced := replacedFiles(&before.Subject, subject)
 	if s.canCarryOver(replaced) {
 		if err := s.carryOver(ctx, u, before, subject, p.Changes); err != nil {
@@ -92,7 +98,14 @@ func (s *Store) describe(ctx context.Context, u *host.Upstream) (*Subject, *comm
 
 // Approve approves a server as it was shown to the user.
 func (s *Store) Approve(ctx context.Context, p *Pending, by string) error {
-	return s.write(ctx, p.Upstream, &Approval{Subject: *p.Subject, At: time.Now().UTC(), By: by})
+	a := &Approval{Subject: *p.Subject, At: time.Now().UTC(), By: by}
+	if p.Before != nil {
+		a.Proxies = slices.Clone(p.Before.Proxies)
+	}
+	if p.PassProxies {
+		a.Proxies = append(a.Proxies, p.Proxies...)
+	}
+	return s.write(ctx, p.Upstream, a)
 }
 
 // Admit returns an upstream to start or to connect to, with its references expanded. Its
@@ -121,6 +134,9 @@ func (s *Store) Admit(ctx context.Context, u *host.Upstream) (*host.Upstream, er
 		return nil, fmt.Errorf("server %q: %w", u.Key, err)
 	}
 	admitted, program := *resolved, *t
+	if err := s.passProxies(ctx, u, &program); err != nil {
+		return nil, err
+	}
 	program.Path, program.Open, program.Verify = files.Files[0].Path, files.Open, files.Verify
 	admitted.Target, admitted.Files = &program, programFiles(files)
 	return &admitted, nil

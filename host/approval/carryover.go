@@ -52,7 +52,7 @@ func (s *Store) canCarryOver(replaced []replacement) bool {
 // carryOver replaces an approval by one for the files that the administrator has installed,
 // unless it was changed or revoked in the meantime.
 func (s *Store) carryOver(ctx context.Context, u *host.Upstream, before *Approval, now *Subject, changes []string) error {
-	text, err := json.Marshal(&Approval{Subject: *now, At: time.Now().UTC(), By: before.By}, json.Deterministic(true))
+	text, err := json.Marshal(&Approval{Subject: *now, At: time.Now().UTC(), By: before.By, Proxies: before.Proxies}, json.Deterministic(true))
 	swapped := false
 	if err == nil {
 		swapped, err = s.store.Swap(ctx, storeKey(u.Key, u.Origin.File), before.stored, text, 0)

@@ -506,3 +506,52 @@ func TestRecordsThatOthersCanChangeApproveNothing(t *testing.T) {
 		})
 	}
 }
+
+// The yes for the server alone passes no password. What a yes has named is passed as it is then.
+func TestProxyWithAPasswordIsPassedAfterAYesThatNamesIt(t *testing.T) {
+	m := newMachine(t)
+	u := m.server("proj", "x", "node", "--version")
+	proxyOf := func() string {
+		t.Helper()
+		admitted, err := m.a.Admit(t.Context(), u)
+		m.must(err)
+		return admitted.Target.(*mcpclient.CommandTarget).Env["HTTPS_PROXY"]
+	}
+	t.Setenv("HTTPS_PROXY", "http://user:secret@proxy.example")
+	p := m.check(u)
+	if !slices.Equal(p.Proxies, []string{"HTTPS_PROXY"}) {
+		t.Errorf("got %q, want the variable named", p.Proxies)
+	}
+	m.must(m.a.Approve(t.Context(), p, "by the user"))
+	if got := proxyOf(); got != "" {
+		t.Errorf("got %q after a yes that does not name it", got)
+	}
+	p.PassProxies = true
+	m.must(m.a.Approve(t.Context(), p, "by the user"))
+	for _, value := range []string{"http://user:secret@proxy.example", "http://user:other@proxy.example"} {
+		t.Setenv("HTTPS_PROXY", value)
+		if got := proxyOf(); got != value {
+			t.Errorf("got %q, want %q", got, value)
+		}
+	}
+	t.Setenv("ALL_PROXY", "http://user:secret@all.example")
+	admitted, err := m.a.Admit(t.Context(), u)
+	m.must(err)
+	if got, ok := admitted.Target.(*mcpclient.CommandTarget).Env["ALL_PROXY"]; ok {
+		t.Errorf("got %q of a variable that no yes has named", got)
+	}
+	// Another approval of the same server keeps what was allowed, and asks for the rest.
+	u.Target.(*mcpclient.CommandTarget).Args = []string{"--help"}
+	if p = m.check(u); !slices.Equal(p.Proxies, []string{"ALL_PROXY"}) {
+		t.Errorf("got %q, want the variable that is new", p.Proxies)
+	}
+	m.must(m.a.Approve(t.Context(), p, "by the user"))
+	if got := proxyOf(); got != "http://user:other@proxy.example" {
+		t.Errorf("got %q, want what was allowed before", got)
+	}
+	keys, err := m.store.List(t.Context(), approval.Section+"/", "", 10)
+	m.must(err)
+	if text, _, _ := m.store.Get(t.Context(), keys[0]); strings.Contains(string(text), "secret") {
+		t.Errorf("got %s, want no value", text)
+	}
+}

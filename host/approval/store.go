@@ -64,6 +64,9 @@ type Approval struct {
 	At      time.Time `json:"at"`
 	// By says who gave it and how, such as "by the user".
 	By string `json:"by"`
+	// Proxies are the variables of the host with the URL of a proxy that the program gets although it
+	// may have a user or password. Like those that every program gets, they are no part of the subject.
+	Proxies []string `json:"proxies,omitempty"`
 
 	stored []byte // the record
 }

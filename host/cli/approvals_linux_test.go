@@ -109,3 +109,50 @@ func TestEndOfTheInputApprovesNothing(t *testing.T) {
 		t.Errorf("got %q, %d, want the tool to wait", text, code)
 	}
 }
+
+// Where another host shows the code that is the yes, no letter can stand for it.
+func TestTerminalAsksWhetherAProgramGetsAProxyWithAPassword(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, "project.json")
+	write := func(servers ...string) {
+		var entries []string
+		for _, name := range servers {
+			entries = append(entries, fmt.Sprintf(`%q: {"command": %q, "env": {%q: "server"}}`, name, program(t), role))
+		}
+		if err := os.WriteFile(path, []byte(`{"mcpServers": {`+strings.Join(entries, ",")+`}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one")
+	env := []string{"FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "HTTPS_PROXY=http://user:CANARY@127.0.0.1:9", "NO_PROXY=*"}
+	h := &consentHost{inTerminalAt(t, home, env, "up", "--addr", "127.0.0.1:0", "--config", path), home}
+	const option = `p yes, and passes HTTPS_PROXY, which has a user or password`
+	h.press(t, `(?s)withheld   HTTPS_PROXY, the URL of a proxy with a user or password.*Start it now and in future\? \[y/N, `+option+`\] `, "p\n")
+	h.press(t, `Approve what one lists\?`, "y\n")
+	h.screen.await(t, `one is approved`)
+	passed := func() int {
+		text, _ := h.run(t, "approvals", "--json")
+		return strings.Count(strings.Join(strings.Fields(text), ""), `"proxies":["HTTPS_PROXY"]`)
+	}
+	if passed() != 1 {
+		t.Error("got an approval without the proxy that the answer has named")
+	}
+	write("one", "two")
+	h.screen.await(t, `(?s)The server "two" .*Start it now and in future\? \[y/N, s shows the texts, `+option+`\] `)
+	other := inTerminalAt(t, h.home, h.Env, "approve", "two")
+	h.screen.await(t, `its code is (\d{6}): type it there\s+it wants to approve two `)
+	other.press(t, `Approve two\? \[the code for yes, N no, s shows the texts\] `, "p\n")
+	other.press(t, `found "p", want the code, s or n`, "n\n")
+	if _, code := other.end(t); code == 0 {
+		t.Error("got an approval without the code")
+	}
+	h.press(t, `Start it now and in future\?`, "p\n")
+	h.screen.await(t, `two is approved`)
+	if passed() != 2 {
+		t.Error("got an approval without the proxy that the answer on the running host has named")
+	}
+	if strings.Contains(h.screen.String(), "CANARY") {
+		t.Errorf("got %q, want no value", h.screen.String())
+	}
+}

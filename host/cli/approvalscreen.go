@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/fondaco/fondaco/host/approval"
 )
@@ -59,6 +61,38 @@ func questionsOf(all []pendingApproval) (questions []pendingApproval) {
 
 // showsTexts is the option that shows all details of what waits.
 var showsTexts = option{"s", "shows the texts"}
+
+// passesProxies is the letter of the option that approves programs and passes the proxies to them that
+// have a user or password.
+const passesProxies = "p"
+
+// proxyOptions returns the option passesProxies, which names the variables, if there are any.
+func proxyOptions(all []pendingApproval) []option {
+	var names []string
+	for _, w := range all {
+		if w.server != nil {
+			names = append(names, w.server.Proxies...)
+		}
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == 0 {
+		return nil
+	}
+	has := "has"
+	if len(names) > 1 {
+		has = "have"
+	}
+	return []option{{passesProxies, fmt.Sprintf("yes, and passes %s, which %s a user or password", strings.Join(names, ", "), has)}}
+}
+
+// passProxies notes that the answer is that of passesProxies.
+func passProxies(all []pendingApproval) {
+	for _, w := range all {
+		if w.server != nil {
+			w.server.PassProxies = true
+		}
+	}
+}
 
 // approveQuestion asks whether to approve.
 func approveQuestion(all []pendingApproval) string {

@@ -200,6 +200,9 @@ func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval,
 		return no, err
 	}
 	q.text = "\n" + q.text
+	if len(showing) == 0 { // otherwise the letter would be a yes without the code
+		q.options = append(slices.Clone(q.options), proxyOptions(all)...)
+	}
 	ask := func() (string, error) { return h.main.askYesNo(ctx, q) }
 	if len(showing) > 0 {
 		about := intentOf(all)
@@ -211,6 +214,10 @@ func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval,
 	}
 	for {
 		answer, err = ask()
+		if err == nil && answer == passesProxies {
+			passProxies(all)
+			return yes, nil
+		}
 		if err != nil || answer != showsTexts.letter || len(q.options) == 0 || q.options[0] != showsTexts {
 			return answer, err
 		}

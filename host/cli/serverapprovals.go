@@ -229,6 +229,12 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 	if p.Subject.Program != nil {
 		m.showProgram(p.Subject.Program, whole)
 		m.warnOfArguments(p.Upstream)
+		for _, name := range p.Proxies {
+			m.message("  withheld   %s, the URL of a proxy with a user or password", name)
+		}
+		if p.Before != nil && len(p.Before.Proxies) > 0 {
+			m.message("  with       %s, with a user or password, as you have allowed", strings.Join(p.Before.Proxies, ", "))
+		}
 	} else {
 		m.showRemote(p.Subject.Remote)
 	}

@@ -281,7 +281,7 @@ func (q *approvalQuestion) question() *yesNo {
 		names := strings.Join(approvedNames(q.all), ", ")
 		text = fit(cleanLine(names), max(20, q.host.main.width()/2)) + ": " + startQuestion(q.all[0].question)
 	}
-	return &yesNo{text: text, options: []option{showsTexts}}
+	return &yesNo{text: text, options: append([]option{showsTexts}, proxyOptions(q.all)...)}
 }
 
 func (q *approvalQuestion) show(_ context.Context, waiting int) {
@@ -338,6 +338,8 @@ func (q *approvalQuestion) answer(ctx context.Context, words string) (answered b
 		q.pause(q.name())
 		m.message("not approved: %s; to be asked again: %s", names, m.approveCommand(q.name(), q.host.config))
 		return true, nil
+	case answer == passesProxies:
+		passProxies(q.all)
 	}
 	q.setInterrupted(q.name(), false)
 	q.setAnswered(q.all, host.OutcomeDone) // before it no longer waits, which check would take for an end
