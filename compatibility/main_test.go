@@ -22,6 +22,12 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.RunProcess())
 	case "child":
 		relayStreams(os.Args[1], os.Args[2])
+	case "visitor":
+		visit(os.Args[1])
+	case "program":
+		serveProgram()
+	case "failing":
+		failProgram()
 	}
 	mcptest.Main(m)
 }

@@ -52,5 +52,11 @@ func rowNames() (names []string) {
 	for _, row := range clientRows {
 		names = append(names, row.name)
 	}
+	for _, row := range networkRows {
+		names = append(names, row.name)
+	}
+	for _, row := range slices.Concat(environmentRows, programRows) {
+		names = append(names, row.name)
+	}
 	return names
 }

@@ -1,26 +1,19 @@
 package stdio
 
-import (
-	"syscall"
-	"unsafe"
-)
+import "syscall"
 
-// pollFD is struct pollfd of poll(2).
-type pollFD struct {
-	fd      int32
-	events  int16
-	revents int16
-}
-
-const (
-	pollError  = 0x8
-	pollHangUp = 0x10
-)
-
-// isHungUp reports whether nobody can read what is written to the descriptor any more.
+// isHungUp reports whether nobody can read what is written to the descriptor any more. It asks
+// epoll(7), which always reports that.
 func isHungUp(fd uintptr) bool {
-	p := pollFD{fd: int32(fd)}
-	var now syscall.Timespec
-	n, _, _ := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
-	return int(n) == 1 && p.revents&(pollError|pollHangUp) != 0
+	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(poll)
+	if syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, int(fd), &syscall.EpollEvent{Fd: int32(fd)}) != nil {
+		return false // a file
+	}
+	var events [1]syscall.EpollEvent
+	n, err := syscall.EpollWait(poll, events[:], 0)
+	return err == nil && n == 1 && events[0].Events&(syscall.EPOLLERR|syscall.EPOLLHUP) != 0
 }
