@@ -18,8 +18,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// A principal that opens many sessions leaves room for others, and loses only what it does not
-// use.
+// A principal that opens many sessions leaves room for others and for itself, and loses only what it does
+// not use.
 func TestPrincipalWithManyConnectionsLeavesRoomForOthers(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-218c")
@@ -46,8 +46,11 @@ func TestPrincipalWithManyConnectionsLeavesRoomForOthers(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if got := write(as("eve")); !strings.Contains(got, "which is the limit") {
-			t.Errorf("got %q, want the next session of the principal refused", got)
+		if got := write(as("eve")); got != "x" {
+			t.Errorf("got %q, want the next session of the principal served", got)
+		}
+		if got := write(eve[0]); got != "x" {
+			t.Errorf("got %q, want the connection closed that was unused longest, and a new one without its state", got)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -67,14 +70,61 @@ func TestPrincipalWithManyConnectionsLeavesRoomForOthers(t *testing.T) {
 		if got := write(eve[0]); got != "x x" {
 			t.Errorf("got %q, want the connection that was in use", got)
 		}
-		if got := write(eve[2]); got != "x x" {
+		if got := write(eve[3]); got != "x x" {
 			t.Errorf("got %q, want the connections that were used later", got)
 		}
-		if got := write(eve[1]); got != "x" {
+		if got := write(eve[2]); got != "x" {
 			t.Errorf("got %q, want the connection closed that was unused longest, and a new one without its state", got)
 		}
 		if got := write(bob); got != "x x x" {
 			t.Errorf("got %q, want the other principal's connection kept", got)
+		}
+	})
+}
+
+// Sessions that their clients have abandoned keep nobody out, whoever has opened them: the connection goes
+// that has been unused for longest.
+func TestAbandonedSessionsLockNobodyOut(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
+	synctest.Test(t, func(t *testing.T) {
+		f := &sessionTarget{revision: mcp.V20251125, make: hangingDiary}
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)})
+		as := func(subject string) *listingClient {
+			return newListingClient(t, serveAs{g.Server(), mcp.Principal{Issuer: "https://id.example", Subject: subject}},
+				mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+		}
+		write := func(c *listingClient) string {
+			result, err := c.CallTool(t.Context(), "d__write", map[string]string{"word": "x"})
+			if err != nil {
+				return err.Error()
+			}
+			return result.Content.Text()
+		}
+		var all []*listingClient
+		for i := range 256 {
+			c := as(fmt.Sprint("user", i))
+			all = append(all, c)
+			if got := write(c); got != "x" {
+				t.Fatalf("got %q", got)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := write(all[0]); got != "x x" {
+			t.Errorf("got %q, want the first session to have its connection", got)
+		}
+		for _, subject := range []string{"newcomer", "another"} {
+			if got := write(as(subject)); got != "x" {
+				t.Errorf("got %q, want one more session served", got)
+			}
+		}
+		for i, want := range map[int]string{0: "x x x", 3: "x x"} {
+			if got := write(all[i]); got != want {
+				t.Errorf("session %d: got %q, want %q: it was used later than others", i, got, want)
+			}
+		}
+		if got := write(all[1]); got != "x" {
+			t.Errorf("got %q, want the connection closed that was unused for longest", got)
 		}
 	})
 }

@@ -267,7 +267,8 @@ type HTTPOptions struct {
 	// 20,000.
 	MaxStreams int
 	// PrincipalSessions and PrincipalStreams limit the sessions and streams of one
-	// authenticated principal. Default: 100 and 32.
+	// authenticated principal. At its limit, a principal loses the session that has been idle
+	// longest for a new one. Default: 100 and 32.
 	PrincipalSessions int
 	PrincipalStreams  int
 }

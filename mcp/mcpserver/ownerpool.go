@@ -29,7 +29,9 @@ type OwnerPoolOptions struct {
 	// Principal takes the place of Each for authenticated principals. Default: Each.
 	Principal int
 	// KeepBusy keeps what is in use from being taken for the same principal or address. It is
-	// for things that a client would miss, such as connections with state.
+	// for things that a client would miss, such as connections with state. What is idle is taken
+	// before a request is refused: of an owner that has reached its limit, and of others that
+	// hold as much as the owner would.
 	KeepBusy bool
 }
 

@@ -74,7 +74,7 @@ type PoolParams struct {
 func NewPool(ctx context.Context, p PoolParams) *Pool {
 	pool := &Pool{
 		PoolParams: p,
-		places:     mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxCallerConnections, Principal: maxCallerConnections, KeepBusy: true}),
+		places:     mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxCallerConnections, KeepBusy: true}),
 		callers:    make(map[Caller][]*Conn),
 		freed:      make(chan struct{}),
 	}

@@ -33,7 +33,9 @@ var (
 //
 // A group loses its idle places first (see SetIdle): those that were never used, then the
 // others, in each case the one that has been idle longest. With PoolBounds.KeepBusy, which
-// is for sessions and connections, the newcomer's own group loses only idle places.
+// is for sessions and connections, the newcomer's own group loses only idle places, another
+// group that holds as much as the newcomer's would loses an idle place, too, and an owner that
+// has reached the limit of one owner loses the place that it has not used for longest.
 //
 // Use a Pool for every table whose entries belong to clients:
 //
@@ -65,7 +67,8 @@ type PoolBounds struct {
 	// Address limits what one address holds, where addresses distinguish clients. 0 means no
 	// such limit. When it is reached, the address loses idle places for a new one.
 	Address int64
-	// KeepBusy keeps busy places from being taken within the newcomer's own group.
+	// KeepBusy keeps busy places from being taken within the newcomer's own group. Idle ones are
+	// taken rather than that a newcomer is refused, unless its group would hold more than theirs.
 	KeepBusy bool
 	// RenewIdle is for things of which all are idle most of the time, such as values that a
 	// client may use again. The member that holds most loses the place that has been idle
@@ -83,7 +86,8 @@ type Place struct {
 	before *Place // its neighbours in the ring of the member; guarded by the pool's mu
 	after  *Place
 
-	wasNewest bool // in that ring, before it was removed
+	wasNewest bool   // in that ring, before it was removed
+	idleAt    uint32 // the low bits of the pool's clock when it became idle
 
 	idleIn             *idleList // of its group, while it is idle
 	idleFor, idleSince *Place    // its neighbours there: idle for longer, and less long
@@ -173,6 +177,18 @@ func (m *member) relink(p *Place) {
 	if p.wasNewest {
 		m.newest = p
 	}
+}
+
+// longestIdle returns the idle place that the member loses first, or nil.
+func (m *member) longestIdle() *Place {
+	for _, list := range []*idleList{&m.group.unused, &m.group.idle} {
+		for p := list.first; p != nil; p = p.idleSince {
+			if p.of == m {
+				return p
+			}
+		}
+	}
+	return nil
 }
 
 // oldestIdle returns the first idle place, or nil.
@@ -278,6 +294,8 @@ func (p *Place) SetIdle(used bool) {
 		return
 	}
 	p.leaveIdle()
+	p.pool.clock++
+	p.idleAt = uint32(p.pool.clock)
 	to := &p.of.group.unused
 	if used {
 		to = &p.of.group.idle
@@ -365,8 +383,14 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 // last place. If there is no room, mayAdd changes nothing.
 func (p *Pool) mayAdd(m *member, size int64) (evicted []*Place, err error) {
 	g := m.group
-	if each := p.bounds.each(g.owner); each > 0 && m.held > 0 && m.held+size > each {
-		return nil, ErrOwnerFull
+	for each := p.bounds.each(g.owner); each > 0 && m.held > 0 && m.held+size > each; {
+		var idle *Place
+		if p.bounds.KeepBusy {
+			idle = m.longestIdle()
+		}
+		if evicted, err = p.detachNext(evicted, idle, ErrOwnerFull); err != nil {
+			return nil, err
+		}
 	}
 	for p.bounds.Address > 0 && g.owner.known().address.IsValid() && g.held > 0 && g.held+size > p.bounds.Address {
 		if evicted, err = p.detachNext(evicted, g.longestIdle(), ErrOwnerFull); err != nil {
@@ -407,7 +431,7 @@ func (p *Pool) victim(m *member, size int64) *Place {
 	if g != m.group && m.group.held+size < g.held {
 		return cmp.Or(p.renewable(g.bySize.first()), g.longestIdle(), g.bySize.first().newest)
 	}
-	if p.bounds.RenewIdle {
+	if p.bounds.RenewIdle || p.bounds.KeepBusy {
 		if idle := p.idleOfOthers(m.group, size); idle != nil {
 			return idle
 		}
@@ -439,21 +463,32 @@ func (p *Pool) renewable(m *member) *Place {
 	return m.oldestIdle()
 }
 
-// idleOfOthers returns the longest idle place of another group that holds at least as much as a
-// group would hold with size more units, or nil. Of several it is the one that holds most. It
-// searches only some of the groups that hold most.
-func (p *Pool) idleOfOthers(newcomer *group, size int64) *Place {
-	const searched = 64
-	var most *group
+// idleOfOthers returns an idle place of another group that holds at least as much as a group would
+// hold with size more units, or nil: of the group that holds most, and of several that which has been
+// idle longest. It searches only some of the groups that hold most.
+func (p *Pool) idleOfOthers(newcomer *group, size int64) (victim *Place) {
+	const searched = 1024
 	for _, g := range p.bySize[:min(len(p.bySize), searched)] {
-		if g != newcomer && newcomer.held+size <= g.held && g.longestIdle() != nil && (most == nil || g.before(&most.rank)) {
-			most = g
+		if g == newcomer || newcomer.held+size > g.held {
+			continue
+		}
+		if idle := g.longestIdle(); idle != nil && (victim == nil || idle.goesBefore(victim)) {
+			victim = idle
 		}
 	}
-	if most == nil {
-		return nil
+	return victim
+}
+
+// goesBefore reports whether an idle place of one group is taken before that of another.
+func (p *Place) goesBefore(other *Place) bool {
+	g, h := p.of.group, other.of.group
+	if g.held != h.held {
+		return g.held > h.held
 	}
-	return most.longestIdle()
+	if unused := p.idleIn == &g.unused; unused != (other.idleIn == &h.unused) {
+		return unused
+	}
+	return int32(p.idleAt-other.idleAt) < 0
 }
 
 // longestIdle returns the idle place that the group loses first, or nil.

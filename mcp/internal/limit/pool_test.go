@@ -151,6 +151,56 @@ func TestEachOwnerHasABoundOfItsOwn(t *testing.T) {
 	}
 }
 
+// An owner at its limit loses what it has not used for longest, and nothing that is in use.
+func TestOwnerAtItsLimitLosesItsLongestIdleEntry(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100, Principal: 3, KeepBusy: true})}
+	alice, bob := principal("alice"), principal("bob")
+	l.takes(bob, "bob", 1).SetIdle(true)
+	busy := l.takes(alice, "busy", 1)
+	late, early := l.takes(alice, "late", 1), l.takes(alice, "early", 1)
+	early.SetIdle(true)
+	late.SetIdle(true)
+	l.takes(alice, "fourth", 1)
+	l.wantLost("early")
+	l.takes(alice, "fifth", 1)
+	l.wantLost("late")
+	l.refuses(alice, "alice", limit.ErrOwnerFull)
+	busy.SetIdle(true)
+	if _, err := l.take(alice, "large", 2); !errors.Is(err, limit.ErrOwnerFull) {
+		t.Errorf("got %v for more than what is idle, want %v", err, limit.ErrOwnerFull)
+	}
+	l.wantLost()
+	if got := l.pool.HeldBy(alice); got != 3 {
+		t.Errorf("alice holds %d, want 3", got)
+	}
+}
+
+// Of owners with as much each, the one loses its place that has been idle longest. Nobody loses what is in
+// use.
+func TestNewcomerGetsThePlaceThatHasBeenIdleLongest(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 4, KeepBusy: true})}
+	var places []*limit.Place
+	for i := range 4 {
+		places = append(places, l.takes(principal(fmt.Sprint("owner ", i)), fmt.Sprint("owner ", i), 1))
+	}
+	newcomer := principal("newcomer")
+	l.refuses(newcomer, "all are in use", limit.ErrPoolFull)
+	for _, i := range []int{2, 1, 3} {
+		places[i].SetIdle(true)
+	}
+	places[3].SetBusy()
+	places[3].SetIdle(true)
+	l.takes(newcomer, "newcomer", 1)
+	l.wantLost("owner 2")
+	l.refuses(newcomer, "more than others", limit.ErrPoolFull)
+	l.takes(principal("another"), "another", 1)
+	l.takes(session("192.0.2.1"), "one more", 1)
+	l.wantLost("owner 1", "owner 3")
+	l.refuses(principal("late"), "all are in use again", limit.ErrPoolFull)
+}
+
 func TestPoolBoundsUnitsAndNotEntries(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100})}

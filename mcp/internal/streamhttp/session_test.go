@@ -151,12 +151,19 @@ func TestSessionOfAnotherPrincipalIsNotFound(t *testing.T) {
 // S-043, S-045.
 func TestShareOfAPrincipalIsBounded(t *testing.T) {
 	t.Parallel()
-	s := serveTest(t, newTestCore(plainTools), &Options{PrincipalSessions: 2, PrincipalStreams: 1})
+	s := serveTest(t, newTestCore(plainTools), &Options{PrincipalSessions: 2, PrincipalStreams: 2})
 	initializeAs := func(who string) answer { return s.post(initialize, httpheader.Authorization, who) }
 	first := initializeAs("A").header.Get(httpheader.SessionID)
+	get := []string{httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, first, httpheader.Authorization, "A"}
+	stream := s.start("GET", "", get...)
 	initializeAs("A")
+	third := initializeAs("A").header.Get(httpheader.SessionID)
+	if _, closed, _ := s.core.counts(); third == "" || closed != 1 {
+		t.Errorf("the third session: got id %q, and %d closed, want it to have the place of the idle one", third, closed)
+	}
+	busy := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, third, httpheader.Authorization, "A")
 	if a := initializeAs("A"); a.status != 429 || a.header.Get(httpheader.RetryAfter) == "" || a.header.Get(httpheader.SessionID) != "" {
-		t.Errorf("the third session: got status %d, session %q, want 429 and none", a.status, a.header.Get(httpheader.SessionID))
+		t.Errorf("a session while all are in use: got status %d, session %q, want 429 and none", a.status, a.header.Get(httpheader.SessionID))
 	}
 	if a := initializeAs("B"); a.status != 200 {
 		t.Errorf("another principal: got status %d, want 200", a.status)
@@ -166,10 +173,8 @@ func TestShareOfAPrincipalIsBounded(t *testing.T) {
 			t.Errorf("anonymous: got status %d, want 200", a.status)
 		}
 	}
-	get := []string{httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, first, httpheader.Authorization, "A"}
-	stream := s.start("GET", "", get...)
 	if a := s.do("GET", "", get...); a.status != 429 || a.header.Get(httpheader.RetryAfter) == "" {
-		t.Errorf("the second stream: got status %d, want 429", a.status)
+		t.Errorf("one more stream: got status %d, want 429", a.status)
 	}
 	stream.close()
 	eventually(t, "the stream is free again", func() bool {
@@ -181,10 +186,11 @@ func TestShareOfAPrincipalIsBounded(t *testing.T) {
 	if a := initializeAs("A"); a.status != 200 {
 		t.Errorf("after DELETE: got status %d, want 200", a.status)
 	}
-	eventually(t, "the core was told of the end of the refused and the deleted", func() bool {
+	eventually(t, "the core was told of the end of the idle, the refused and the deleted", func() bool {
 		_, closed, _ := s.core.counts()
-		return closed == 2
+		return closed == 3
 	})
+	busy.close()
 }
 
 func TestSessionCallBecomesAStreamWithTheFirstMessage(t *testing.T) {
