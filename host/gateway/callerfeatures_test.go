@@ -183,6 +183,8 @@ func TestPromptsAndResourcesThatAServerAddsAreInNoListOfTheStatelessEra(t *testi
 		ada, again, able, bob := as("ada", modern), as("ada", modern), as("ada", elicits(mcp.V20260728)), as("bob", modern)
 		ada.call(t, "login")
 		bob.call(t, "whoami")
+		able.names(t)
+		able.notified()
 		for _, c := range []*listingClient{ada, again, able, bob} {
 			want := map[bool]string{false: "login logout whoami", true: "form login logout whoami"}[c == able]
 			if got, notified := c.namesOfAll(t), c.notifiedOf("prompts")+c.notifiedOf("resources"); got != want || notified != 0 && c != able {
@@ -343,6 +345,12 @@ func TestToolForAbleClientsIsListedToThem(t *testing.T) {
 			d := new(dynamicServer)
 			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
 			able, other := newListingClient(t, g.Server(), elicits(revision)), newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			if _, took := able.listFresh(t); took > 0 {
+				t.Errorf("%s: got the first list after %v, want it at once", revision, took)
+			}
+			if able, other := able.notified(), other.notified(); able != 1 || other != 0 {
+				t.Errorf("%s: got %d notifications, and %d of the other client, want one", revision, able, other)
+			}
 			for range 2 {
 				if got := able.names(t); got != "form login logout whoami" {
 					t.Errorf("%s: got %q, want the tool that asks", revision, got)
@@ -377,6 +385,8 @@ func TestPromptsAndResourcesForAbleClientsAreListedToThem(t *testing.T) {
 			d := &dynamicServer{kinds: true}
 			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
 			able, other := newListingClient(t, g.Server(), elicits(revision)), newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			able.names(t)
+			able.notified()
 			for range 2 {
 				if got, used := able.namesOfAll(t), able.useAll(t, "form"); got != "form login logout whoami" || used != "form " {
 					t.Errorf("%s: got %q and %q, want what is for able clients", revision, got, used)

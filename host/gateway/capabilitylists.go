@@ -8,26 +8,32 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// readCapabilityLists is middleware that reads the features of all upstreams for the capabilities of
-// a caller, if they are not known yet, before it passes on a request for a list.
+// readCapabilityLists is middleware that begins to read the features of all upstreams for the
+// capabilities of a caller, if they are not known yet, when it requests a list. The request does not
+// wait: the caller gets the features of everybody at once, and is notified of the others.
 func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		if isList(r.Method()) {
-			g.waitForCapabilityLists(ctx, r)
+			g.beginCapabilityLists(r)
 		}
 		return next(ctx, r)
 	}
 }
 
-// waitForCapabilityLists reads the features of all upstreams for the capabilities of a caller, if
-// they are not known yet, and reports whether there was a read to wait for.
-func (g *Gateway) waitForCapabilityLists(ctx context.Context, r *mcpserver.Request) bool {
-	var reads []*catalog.ListRead
+// beginCapabilityLists begins the reads of features for the capabilities of a caller that are due.
+func (g *Gateway) beginCapabilityLists(r *mcpserver.Request) (reads []*catalog.ListRead) {
 	for _, u := range g.list() {
-		if read := u.source.ReadCapabilityList(link.CapabilitiesOf(r), r.Owner()); read != nil && !u.startsLate() {
+		if read := u.source.ReadCapabilityList(link.CapabilitiesOf(r), r.Owner()); read != nil {
 			reads = append(reads, read)
 		}
 	}
+	return reads
+}
+
+// waitForCapabilityLists waits for the reads of features for the capabilities of a caller, and reports
+// whether there was one.
+func (g *Gateway) waitForCapabilityLists(ctx context.Context, r *mcpserver.Request) bool {
+	reads := g.beginCapabilityLists(r)
 	for _, read := range reads {
 		read.Wait(ctx)
 	}

@@ -216,9 +216,9 @@ func TestFirstListWaitsForTheSlowestWithinABound(t *testing.T) {
 					g.Start(t.Context())
 				}()
 				synctest.Wait()
+				begun := time.Now()
 				c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet})
 				defer c.Close()
-				begun := time.Now()
 				want, bound := []string{"good__greet", "late__greet"}, slow
 				if slow == time.Hour {
 					want, bound = want[:1], 10*time.Second

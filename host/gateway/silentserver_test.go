@@ -71,55 +71,96 @@ func TestServerThatNeverAnswersDelaysNoListAfterTheStart(t *testing.T) {
 	}
 }
 
-// The server is silent on connections that declare elicitation.
-func TestServerThatIsSilentForSomeCapabilitiesDelaysOneList(t *testing.T) {
+// announcing answers as a server of 2025-11-25 that announces changes of its tools.
+func announcing(m rawMessage) string {
+	switch m.Method {
+	case mcp.MethodInitialize:
+		return `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}`
+	case mcp.MethodPing:
+		return emptyResult
+	}
+	return ""
+}
+
+// The server is silent on connections that declare elicitation. Their clients get the tools of everybody
+// at once. The host tries again by itself, with pauses that double, and notifies them.
+func TestServerThatIsSilentForSomeCapabilitiesDelaysNoList(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			var mute atomic.Bool
+			mute.Store(true)
+			var reads atomic.Int32
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+				names := `"go"`
+				return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+					switch {
+					case m.Method == mcp.MethodInitialize && strings.Contains(m.text, `"elicitation"`):
+						reads.Add(1)
+						if mute.Load() {
+							_ = silentServer(ctx, c.Conn)
+						}
+						names = `"form"`
+					case m.Method == mcp.MethodToolsList:
+						return `"result":{"tools":[{"name":` + names + `,"inputSchema":{"type":"object"}}]}`
+					}
+					return announcing(m)
+				})
+			}))})
+			list := func(c *listingClient, want string) {
+				t.Helper()
+				if names, took := c.listFresh(t); names != want || took > 0 {
+					t.Errorf("%s: got %q after %v, want %q at once", revision, names, took, want)
+				}
+			}
+			c := newListingClient(t, g.Server(), capableOptions(revision)[1])
+			list(c, "go")
+			time.Sleep(30 * time.Minute)
+			list(c, "go")
+			// Each read takes 30 s. The pauses are 10, 20, 40, 80, 160, 320 and 600 s.
+			if got := reads.Load(); got != 8 {
+				t.Errorf("%s: got %d reads in half an hour, want them with pauses that double", revision, got)
+			}
+			before := c.notified()
+			mute.Store(false)
+			time.Sleep(11 * time.Minute)
+			if got := c.notified() - before; got != 1 {
+				t.Errorf("%s: got %d notifications after the server has answered, want one", revision, got)
+			}
+			list(c, "form go")
+		})
+	}
+}
+
+// What no client has asked for is not tried again for ever: it may start a process each time.
+func TestFailedReadForCapabilitiesEndsWithTheInterestInIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var mute atomic.Bool
-		mute.Store(true)
+		var reads atomic.Int32
 		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
-			names := `"go"`
-			return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+			return serveRaw(ctx, conn, func(_ rawConn, m rawMessage) string {
 				switch {
 				case m.Method == mcp.MethodInitialize && strings.Contains(m.text, `"elicitation"`):
-					if mute.Load() {
-						_ = silentServer(ctx, c.Conn)
-					}
-					names = `"form"`
+					reads.Add(1)
+					return `"error":{"code":-32603,"message":"out of order"}`
 				case m.Method == mcp.MethodToolsList:
-					return `"result":{"tools":[{"name":` + names + `,"inputSchema":{"type":"object"}}]}`
+					return oneRawTool
 				}
-				return ""
+				return announcing(m)
 			})
 		}))})
-		delays := 0
-		list := func(c *listingClient) (names string) {
-			names, took := c.listFresh(t)
-			if took > 0 {
-				delays++
-			}
-			time.Sleep(70 * time.Second)
-			return names
+		c := newListingClient(t, g.Server(), capableOptions(mcp.V20251125)[1])
+		c.listFresh(t)
+		time.Sleep(2 * time.Hour)
+		seen := reads.Load()
+		time.Sleep(24 * time.Hour)
+		if got := reads.Load(); got != seen || got < 5 {
+			t.Errorf("got %d reads and %d later, want none after an hour without a request", seen, got)
 		}
-		var last *listingClient
-		for i := range 3 {
-			for _, o := range capableOptions(mcp.V20251125) {
-				if last = newListingClient(t, g.Server(), o); list(last) != "go" {
-					t.Errorf("client %d: want the tools of everybody", i)
-				}
-			}
-		}
-		if delays != 1 {
-			t.Errorf("got %d lists that waited, want the first one", delays)
-		}
-		mute.Store(false)
-		before := last.notified()
-		list(last)
-		if got := last.notified() - before; got != 1 {
-			t.Errorf("got %d notifications after the server has answered, want one", got)
-		}
-		if got := list(last); got != "form go" || delays != 1 {
-			t.Errorf("got %q after %d lists that waited, want all tools", got, delays)
+		c.listFresh(t)
+		time.Sleep(time.Second)
+		if got := reads.Load(); got != seen+1 {
+			t.Errorf("got %d reads after a request, want one more than %d", got, seen)
 		}
 	})
 }

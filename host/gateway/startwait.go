@@ -215,11 +215,3 @@ func (u *upstream) isFirstStart() bool {
 	u.mu.Unlock()
 	return !u.Settings.Lazy && !late && !u.startFinished()
 }
-
-// startsLate reports whether the upstream starts, and no request waits for it any more.
-func (u *upstream) startsLate() bool {
-	state, _ := u.pool.SharedConn().State()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return state == host.Starting && !time.Now().Before(u.startDeadline)
-}

@@ -17,7 +17,10 @@ type capabilityList struct {
 	features   *callerFeatures // read last, or nil
 	generation uint64          // of the shared catalog at that time
 	begun      time.Time       // of the last read
-	failed     bool            // the last read
+	asked      time.Time       // by a request
+	pause      time.Duration   // after the last read, which has failed; zero if it has not
+	retry      time.Time       // the end of the pause
+	timer      *time.Timer     // of the pause, or nil
 	wait       readWait        // for its reads
 }
 
@@ -53,15 +56,17 @@ func (r *ListRead) Wait(ctx context.Context) {
 	}
 }
 
-// capabilityRetry is the pause before a failed read of features for certain capabilities is
-// repeated.
-const capabilityRetry = time.Minute
+// capabilityRetryTime is for how long after the last request failed reads of features for certain
+// capabilities are repeated. Each may start a process.
+const capabilityRetryTime = time.Hour
 
 // capabilityLists are the features of one upstream for callers with certain capabilities.
 type capabilityLists struct {
 	*SourceParams
 	// readFeatures reads the features, and returns the generation of the shared catalog.
 	readFeatures func(context.Context, link.Capabilities, mcpserver.Owner, *callerFeatures) (*callerFeatures, uint64, error)
+	// again reads features again whose read has failed, if the state of the upstream allows it.
+	again func(link.Capabilities, mcpserver.Owner)
 	// notify notifies the clients with the capabilities.
 	notify func(link.Capabilities, changedLists)
 
@@ -70,10 +75,10 @@ type capabilityLists struct {
 	wait           readWait // for the reads of all
 }
 
-// begin begins a read unless the features are known, or one runs. shared is the catalog of everybody. A
-// server that has not answered in time, for these capabilities or for any, is not waited for until it
-// has.
-func (l *capabilityLists) begin(c link.Capabilities, owner mcpserver.Owner, shared *Catalog) *ListRead {
+// begin begins a read unless the features are known, one runs, or the last one has just failed. shared is
+// the catalog of everybody. A server that has not answered in time, for these capabilities or for any, is
+// not waited for until it has.
+func (l *capabilityLists) begin(c link.Capabilities, owner mcpserver.Owner, shared *Catalog, request bool) *ListRead {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := l.byCapabilities[c]
@@ -84,13 +89,18 @@ func (l *capabilityLists) begin(c link.Capabilities, owner mcpserver.Owner, shar
 		}
 		l.byCapabilities[c] = list
 	}
+	if request {
+		list.asked = time.Now()
+	} else if time.Since(list.asked) > capabilityRetryTime {
+		return nil
+	}
 	age := time.Since(list.begun)
 	switch {
 	case list.reading:
 		return list.last
-	case list.failed && age < capabilityRetry:
+	case list.pause > 0 && time.Now().Before(list.retry):
 		return nil
-	case !list.failed && list.last != nil && list.generation == shared.generation && !(shared.ages && age >= max(shared.maxAge, link.MinRefreshInterval)):
+	case list.pause == 0 && list.last != nil && list.generation == shared.generation && !(shared.ages && age >= max(shared.maxAge, link.MinRefreshInterval)):
 		return nil
 	}
 	if !l.Pool.Go(func(ctx context.Context) { l.fill(ctx, list, c, owner) }) {
@@ -110,14 +120,17 @@ func (l *capabilityLists) fill(ctx context.Context, list *capabilityList, c link
 	before := list.features
 	l.mu.Unlock()
 	now, generation, err := l.readFeatures(ctx, c, owner, before)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		l.Log.Warn("cannot list the features for clients with more capabilities", "error", link.RecordedText(err))
 	}
 	l.mu.Lock()
+	list.reading = false
 	if err == nil {
-		list.features, list.generation = now, generation
+		list.features, list.generation, list.pause = now, generation, 0
+	} else if ctx.Err() == nil {
+		list.pause = min(max(2*list.pause, firstListRetry), maxListRetry)
+		l.scheduleLocked(list, c, owner)
 	}
-	list.reading, list.failed = false, err != nil
 	if time.Since(list.begun) < l.Wait {
 		list.wait.end()
 		l.endWaitLocked()
@@ -127,6 +140,24 @@ func (l *capabilityLists) fill(ctx context.Context, list *capabilityList, c link
 	if err == nil {
 		l.notify(c, before.changedTo(now))
 	}
+}
+
+// scheduleLocked repeats a failed read after its pause, for as long as requests ask for it. The caller
+// holds mu.
+func (l *capabilityLists) scheduleLocked(list *capabilityList, c link.Capabilities, owner mcpserver.Owner) {
+	if list.timer != nil {
+		list.timer.Stop()
+	}
+	list.retry = time.Now().Add(list.pause)
+	list.timer = time.AfterFunc(list.pause, func() {
+		l.again(c, owner)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		due := list.pause > 0 && !list.reading && !time.Now().Before(list.retry)
+		if due && time.Since(list.asked) <= capabilityRetryTime && l.Pool.Context().Err() == nil {
+			l.scheduleLocked(list, c, owner) // the upstream was not ready
+		}
+	})
 }
 
 // endWaitLocked lets requests wait again if no read is late. The caller holds mu.

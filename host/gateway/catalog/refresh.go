@@ -25,6 +25,7 @@ func (set *Set) NewSource(p SourceParams) *Source {
 	s.capabilityLists = capabilityLists{
 		SourceParams: &s.SourceParams,
 		readFeatures: callerReads{s}.readCapabilityFeatures,
+		again:        func(c link.Capabilities, owner mcpserver.Owner) { s.readCapabilityList(c, owner, false) },
 		notify:       func(c link.Capabilities, changed changedLists) { changed.notifyClients(set.server, c) },
 	}
 	return s
@@ -70,12 +71,17 @@ func (s *Source) DropOwn(conn *link.Conn) { s.own.drop(conn) }
 // known, also while the upstream starts. The read counts to the owner. It returns a read for which to
 // wait, or nil.
 func (s *Source) ReadCapabilityList(c link.Capabilities, owner mcpserver.Owner) *ListRead {
+	return s.readCapabilityList(c, owner, true)
+}
+
+// readCapabilityList is ReadCapabilityList for a request, or for a repetition of a failed read.
+func (s *Source) readCapabilityList(c link.Capabilities, owner mcpserver.Owner, request bool) *ListRead {
 	if c = c.ForLists(); s.Settings.Share || c == (link.Capabilities{}) || s.isWithdrawn() {
 		return nil
 	}
 	switch state, _ := s.Pool.SharedConn().State(); state {
 	case host.Starting, host.Ready, host.Idle:
-		return s.capabilityLists.begin(c, owner, s.Catalog())
+		return s.capabilityLists.begin(c, owner, s.Catalog(), request)
 	}
 	return nil
 }
