@@ -40,7 +40,7 @@ func newSilentCall(ctx context.Context, r *mcpserver.Request) *call {
 // caller: metadata to the upstream, progress and log messages to the caller.
 func (c *call) options(l link.Lease) []mcpclient.CallOption {
 	opts := []mcpclient.CallOption{
-		mcpclient.WithMeta(c.Request.Meta()),
+		mcpclient.WithMeta(callerMeta(c.Request)),
 		mcpclient.WithProgress(c.progressFunc()),
 	}
 	level, wanted := c.Request.LogLevel()
