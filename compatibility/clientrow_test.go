@@ -2,6 +2,8 @@ package compatibility
 
 import (
 	"context"
+	"encoding/json/jsontext"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -107,6 +110,28 @@ func newPlainServer(t *testing.T) *mcpserver.Server {
 		select {
 		case release <- struct{}{}:
 			return "done", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	s.AddTool(mcp.Tool{Name: "fail", OutputSchema: jsontext.Value(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+		return &mcp.CallToolResult{IsError: true, StructuredContent: jsontext.Value(`{"why":"no paper"}`)}, nil
+	})
+	held := make(chan string)
+	s.Tool("hold", "Says that it runs, and why it was cancelled", func(ctx context.Context, _ struct{}) (string, error) {
+		held <- "held"
+		<-ctx.Done()
+		reason := "none"
+		if cancelled, ok := errors.AsType[*mcp.CancelledError](context.Cause(ctx)); ok {
+			reason = cancelled.Reason
+		}
+		held <- "cancelled: " + reason
+		return "", ctx.Err()
+	})
+	s.Tool("held", "Returns what the tool hold says", func(ctx context.Context, _ struct{}) (string, error) {
+		select {
+		case said := <-held:
+			return said, nil
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}

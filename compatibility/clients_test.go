@@ -39,6 +39,28 @@ var clientRows = []clientRow{
 		}},
 	},
 	{
+		name: "meta-key-off-the-grammar",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","arguments":{"text":"x"},"_meta":{"_traceId":"x","my key":1,"a/b/c":{}}}}`, want: `{"id":1,"result":{"content":[{"text":"text: x"}]}}`},
+			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"_traceId":"x"}}}`, want: `{"id":2,"result":{}}`},
+		},
+	},
+	{
+		name: "result-without-structure",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}fail"}}`, want: `{"id":1,"result":{"isError":true,"content":[{"type":"text","text":"{\"why\":\"no paper\"}"}]}}`},
+		},
+	},
+	{
+		name: "cancellation-with-reason", over: overStdio,
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}hold"}}`},
+			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"{up}held"}}`, want: `{"id":2,"result":{"content":[{"text":"held"}]}}`},
+			{send: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no paper"}}`},
+			{send: `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"{up}held"}}`, want: `{"id":3,"result":{"content":[{"text":"cancelled: no paper"}]}}`},
+		},
+	},
+	{
 		name: "stateless-keys-in-a-session",
 		steps: []step{
 			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","_meta":{"io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/protocolVersion":"2025-06-18"}}}`, want: `{"id":1,"result":{"content":[{"text":"text: "}]}}`},

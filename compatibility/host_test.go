@@ -109,7 +109,7 @@ func startStdioHost(t *testing.T, upstreams map[string]upstream) *rawStream {
 	c := newRawStream(t, in, out)
 	c.do(step{
 		send: `{"jsonrpc":"2.0","id":"start","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		want: `{"id":"start","result":{"tools":[{},{},{}]}}`,
+		want: `{"id":"start","result":{"tools":[{},{},{},{},{},{}]}}`,
 	})
 	return c
 }

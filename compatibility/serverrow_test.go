@@ -1,6 +1,7 @@
 package compatibility
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,44 @@ func listTools(ctx context.Context, c *mcpclient.Client, n names) (string, error
 		}
 	}
 	return strings.Join(listed, " "), nil
+}
+
+// listTemplates returns the names of the listed templates of the server.
+func listTemplates(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	var listed []string
+	for template, err := range c.Templates(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if strings.Contains(template.URITemplate, n.server+"/") {
+			listed = append(listed, template.Name)
+		}
+	}
+	return strings.Join(listed, " "), nil
+}
+
+// callFailing calls the tool "go" and returns what its failure says, as JSON.
+func callFailing(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	r, err := c.CallTool(ctx, n.prefix+"go", map[string]string{})
+	if err != nil {
+		return "", err
+	}
+	if !r.IsError {
+		return "", fmt.Errorf("got %+v, want a failure", r)
+	}
+	return cmp.Or(string(r.StructuredContent), r.Content.Text()), nil
+}
+
+// callUnchecked calls the tool "go" without the check of its output schema.
+func callUnchecked(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	r := new(mcp.CallToolResult)
+	if err := c.Request(ctx, mcp.MethodToolsCall, map[string]string{"name": n.prefix + "go"}, r); err != nil {
+		return "", err
+	}
+	if r.IsError {
+		return "", &mcpclient.ToolError{Result: r}
+	}
+	return r.Content.Text(), nil
 }
 
 // readListed reads the resource that the server lists.

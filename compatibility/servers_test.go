@@ -345,6 +345,61 @@ var serverRows = []serverRow{
 		want:    "go",
 	},
 	{
+		name:    "list-cursor-empty",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"}}],"nextCursor":""}`)},
+		ask:     listTools,
+		want:    "go",
+	},
+	{
+		name:    "list-endless",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"}}],"nextCursor":"after $id"}`)},
+		ask:     listTools,
+		want:    "go",
+	},
+	{
+		name: "list-fails",
+		replies: replies{
+			"prompts/list":   say(`{"jsonrpc":"2.0","id":$id,"error":{"code":-32603,"message":"no paper"}}`),
+			"resources/list": say(`{"jsonrpc":"2.0","id":$id,"error":{"code":-32603,"message":"no paper"}}`),
+		},
+		ask:  listTools,
+		want: "go",
+	},
+	{
+		name:    "schema-empty",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{}}]}`)},
+		want:    "done",
+	},
+	{
+		name:    "template-with-blank",
+		replies: replies{"resources/templates/list": result(`{"resourceTemplates":[{"uriTemplate":"raw://$name/{a b}","name":"odd"},{"uriTemplate":"raw://$name/{ok}","name":"fine"}]}`)},
+		ask:     listTemplates,
+		want:    "odd fine",
+	},
+	{
+		name: "result-off-the-schema",
+		replies: replies{
+			"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":["a"]}}]}`),
+			"tools/call": result(`{"content":[{"type":"text","text":"done"}],"structuredContent":{"b":1}}`),
+		},
+		ask:  callUnchecked,
+		want: "done",
+	},
+	{
+		name: "result-failed-structured",
+		replies: replies{
+			"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":["a"]}}]}`),
+			"tools/call": result(`{"content":[],"structuredContent":{"why":"no paper"},"isError":true}`),
+		},
+		ask:  callFailing,
+		want: `{"why":"no paper"}`,
+	},
+	{
+		name: "question-left-open", over: overStdio,
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":"left-open","method":"roots/list"}` + "\n" + `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}`)},
+		want:    "done",
+	},
+	{
 		name: "session-get-404", over: overHTTP,
 		get: 404, lost: &reply{code: 404, kind: "text/plain", text: "Cannot GET /mcp"}, opens: 1,
 		want: "done",
