@@ -1,6 +1,7 @@
 package compatibility
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"errors"
@@ -30,7 +31,8 @@ type step struct {
 	send string
 	// want has members that the answer has as well; an array has as many elements, each as
 	// wanted. Without it the step does not wait for an answer.
-	want string
+	want   string
+	behind string // in place of want behind a host, if it differs
 
 	// Over HTTP:
 	method string // default POST
@@ -77,6 +79,9 @@ func (row *clientRow) run(t *testing.T, c rawClient, prefix string) {
 	}
 	for _, s := range steps {
 		s.send = strings.ReplaceAll(s.send, "{up}", prefix)
+		if prefix != "" {
+			s.want = cmp.Or(s.behind, s.want)
+		}
 		s.header = s.header.Clone()
 		if name := s.header["Mcp-Name"]; name != nil {
 			name[0] = strings.ReplaceAll(name[0], "{up}", prefix)

@@ -57,7 +57,11 @@ var clientRows = []clientRow{
 			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}hold"}}`},
 			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"{up}held"}}`, want: `{"id":2,"result":{"content":[{"text":"held"}]}}`},
 			{send: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no paper"}}`},
-			{send: `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"{up}held"}}`, want: `{"id":3,"result":{"content":[{"text":"cancelled: no paper"}]}}`},
+			{
+				send:   `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"{up}held"}}`,
+				want:   `{"id":3,"result":{"content":[{"text":"cancelled: no paper"}]}}`,
+				behind: `{"id":3,"result":{"content":[{"text":"cancelled: none"}]}}`, // the upstream is one of 2026-07-28 over HTTP
+			},
 		},
 	},
 	{
