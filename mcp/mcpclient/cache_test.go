@@ -442,3 +442,20 @@ func TestWatchInvalidatesTheCachedResource(t *testing.T) {
 		break
 	}
 }
+
+func TestPingIsAnsweredByTheServerAndNotFromTheCache(t *testing.T) {
+	t.Parallel()
+	servers, target := serve(t, func(_ *script, m message) string {
+		return m.result(`{"supportedVersions":["2026-07-28"],"capabilities":{}` + aMinute + `}`)
+	})
+	c := connect(t, target, nil)
+	before := len(servers.nth(0).messages(mcp.MethodDiscover))
+	for range 3 {
+		if err := c.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(servers.nth(0).messages(mcp.MethodDiscover)) - before; got != 3 {
+		t.Errorf("got %d requests for 3 pings, want one for each", got)
+	}
+}

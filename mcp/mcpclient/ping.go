@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -18,7 +19,7 @@ const (
 var errUnresponsive = errors.New("no answer to ping")
 
 // Ping checks that the server answers requests. In the stateless era, which has no ping,
-// it sends server/discover.
+// it sends server/discover, whose result does not come from the cache.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 	k, err := c.currentConnection(ctx)
 	if err != nil {
@@ -28,7 +29,7 @@ func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 	if k.stateless() {
 		method = mcp.MethodDiscover
 	}
-	if _, err := request[mcp.EmptyResult](ctx, c, method, nil, opts); err != nil {
+	if _, err := request[mcp.EmptyResult](ctx, c, method, nil, append(slices.Clip(opts), NoCache())); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
