@@ -104,6 +104,8 @@ type Settings struct {
 	// server has answered the handshake. Zero means 2 minutes for a program, and 30 seconds for
 	// another server.
 	StartupTimeout time.Duration
+	// Timeouts limit calls, see CallTimeout.
+	Timeouts []CallTimeout
 	// Rules say which tools may be called, and which calls need consent.
 	Rules Rules
 	// Questions say what the upstream may ask the clients that call it.
@@ -126,6 +128,24 @@ type Settings struct {
 	Dev bool
 }
 
+// CallTimeout limits the calls of the tools that a pattern matches, as in Rules.
+type CallTimeout struct {
+	Tools   string
+	Timeout time.Duration
+}
+
+// CallTimeout returns how long a call of a tool may take, without the time in which a question of the
+// upstream is open. The first pattern that matches decides. Zero means that no limit is configured.
+// Requests that call no tool have an empty name, which only patterns of stars match.
+func (s *Settings) CallTimeout(tool string) time.Duration {
+	for _, t := range s.Timeouts {
+		if matches(t.Tools, tool) {
+			return t.Timeout
+		}
+	}
+	return 0
+}
+
 // State is the state of the connection to an upstream.
 type State string
 
@@ -137,6 +157,9 @@ const (
 	Ready State = "ready"
 	// Idle: not connected because no client needs it. The next use connects.
 	Idle State = "idle"
+	// Degraded: connected, but a call has been without a message for two minutes. Calls are
+	// still sent to it.
+	Degraded State = "degraded"
 	// Failing: connected, but its last three calls failed, and none has succeeded since.
 	// Calls are still sent to it; the first that succeeds makes it ready.
 	Failing State = "failing"

@@ -143,7 +143,7 @@ func styleOfState(column int, cell string) style {
 		return green
 	case host.Failing, host.Failed, host.Suspended:
 		return red
-	case host.NeedsApproval, host.NeedsSignIn:
+	case host.Degraded, host.NeedsApproval, host.NeedsSignIn:
 		return yellow
 	}
 	return plain

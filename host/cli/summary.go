@@ -99,7 +99,7 @@ func (s *summary) upstreams(all []host.Status) {
 // describe describes an upstream, or why it is not ready.
 func (s *summary) describe(u host.Status) string {
 	switch u.State {
-	case host.Failing, host.Failed, host.Suspended:
+	case host.Degraded, host.Failing, host.Failed, host.Suspended:
 		return u.Reason + withheldNote(u)
 	case host.NeedsApproval:
 		return fmt.Sprintf("%s   %s", s.to.approveCommand(u.Key, s.config), strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))

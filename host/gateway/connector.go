@@ -16,13 +16,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-const (
-	// maxCallTime limits a call including the time for questions to its caller.
-	maxCallTime = time.Hour
-	// programStartTimeout limits the start of a program. The first start of one that npx or uvx
-	// runs downloads its packages.
-	programStartTimeout = 2 * time.Minute
-)
+// programStartTimeout limits the start of a program. The first start of one that npx or uvx
+// runs downloads its packages.
+const programStartTimeout = 2 * time.Minute
 
 // connector starts one upstream, if it is a program, and connects to it. It knows what all connections
 // have in common: the revision, the sign-in and standard error.
@@ -42,21 +38,25 @@ type connector struct {
 }
 
 // clientOptions returns options without capabilities and callbacks. Requests have no timeout of their
-// own: the caller decides how long it waits. The client does not reconnect, because link.Conn does.
+// own: relay.Relay decides how long a call waits. The client does not reconnect, because link.Conn does.
 func (c *connector) clientOptions() *mcpclient.Options {
-	return &mcpclient.Options{
+	o := &mcpclient.Options{
 		Info: mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
 		// Its presence also keeps the client from listing the tools over each connection.
 		Prior: &mcpclient.Prior{Revision: c.expectedRevision()},
 		Timeouts: mcpclient.TimeoutOptions{
 			Call:    -1,
-			MaxCall: maxCallTime,
+			MaxCall: -1,
 			Connect: c.startupTimeout(),
 		},
 		NoRestart: true,
 		Logger:    c.log,
 		OnMessage: c.options.onMessage(c.upstream.Key),
 	}
+	if c.isProgram() && len(c.upstream.Settings.Timeouts) > 0 { // it may be too busy for pings until then
+		o.PingInterval = -1
+	}
+	return o
 }
 
 // startupTimeout returns the limit of one start. Zero is the default of the client.

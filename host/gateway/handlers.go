@@ -49,7 +49,7 @@ func (u handlers) callTool(entry catalog.Entry[mcp.Tool], on *link.Conn) mcpserv
 				}
 				return c.CallTool(ctx, entry.UpstreamName, p.Arguments, opts...)
 			}
-			result, err := u.relay.Send(ctx, &relay.Request{State: s, Answers: p.InputResponses, On: on, Send: send, Policy: policy})
+			result, err := u.relay.Send(ctx, &relay.Request{Tool: entry.UpstreamName, State: s, Answers: p.InputResponses, On: on, Send: send, Policy: policy})
 			if called, ok := result.(*mcp.CallToolResult); ok && err == nil {
 				delete(called.Meta, host.MetaRefused) // only the host may set it
 				u.source.ResultURIs(ctx).ClaimLinks(called.Content)

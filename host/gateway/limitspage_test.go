@@ -13,7 +13,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "the start of a program, until it has answered the handshake", programStartTimeout)
 	limits.Limit(t, "instructions of one upstream, and of all", limits.Bytes(maxInstructions), limits.Bytes(maxAllInstructions))
 	limits.Limit(t, "waiting for upstreams that start, for their instructions", instructionsWait)
-	limits.Limit(t, "a call, including questions to its caller", maxCallTime)
 	limits.Limit(t, "reason of a state, or of an entry in the audit log", limits.Bytes(link.MaxReason))
 	limits.Limit(t, "calls with consent between two rounds", maxConsentedRounds)
 }

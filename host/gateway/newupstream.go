@@ -62,7 +62,7 @@ func (u *upstream) ownParams(c link.Caller) link.Params {
 				o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 			}
 			if u.connector.mayHaveSessions() {
-				o.OnLog = u.relay.ForwardLogTo(c.Session)
+				o.OnLog = u.relay.ForwardLog(conn)
 			}
 			return u.connector.connect(ctx, o)
 		},

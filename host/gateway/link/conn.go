@@ -6,7 +6,8 @@
 //	 │         ├── uses       the leases and calls that keep it from becoming idle
 //	 │         ├── calls      those in which the upstream may ask
 //	 │         ├── refreshes  reads of its lists, and who waits for them
-//	 │         └── logLevels
+//	 │         ├── logLevels
+//	 │         └── activity   questions and log messages, which do not name their call
 //	 └─────▶ Lease, the use of a ready connection, mostly for one Call
 //
 // The package knows neither what the lists contain nor what a call is about.
@@ -61,6 +62,7 @@ type Conn struct {
 	calls     calls
 	refreshes refreshes
 	logLevels logLevels
+	activity  activity
 
 	// rootsUnanswered says that the caller's client has not answered the last question for its roots in
 	// time.

@@ -70,5 +70,7 @@ func (l *logLevels) raise(ctx context.Context, client *mcpclient.Client, level m
 	if enough {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, logLevelTimeout)
+	defer cancel()
 	return client.SetLogLevel(ctx, level)
 }

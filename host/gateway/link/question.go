@@ -48,6 +48,8 @@ func (c *Conn) Ask(ctx context.Context, method string, params, answer any) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	c.activity.beginQuestion()
+	defer c.activity.endQuestion()
 	for asked != nil {
 		if err = asked.ask(ctx, question, method, params, answer); err == nil || !errors.Is(context.Cause(question), errHasResult) {
 			break

@@ -12,6 +12,7 @@ import (
 // call is one call of a caller at an upstream, with what is relayed to the caller during it.
 type call struct {
 	link.Call
+	deadline deadline
 	// notify runs a function that sends a notification to the caller, at once or in the
 	// caller's next round.
 	notify func(func(context.Context))
@@ -21,17 +22,18 @@ type call struct {
 }
 
 // newDirectCall returns the call of a request that waits until the call is done.
-// Questions are sent to the caller as requests.
-func newDirectCall(ctx context.Context, r *mcpserver.Request) *call {
+// Questions are sent to the caller as requests. end ends ctx.
+func newDirectCall(ctx context.Context, end context.CancelCauseFunc, r *mcpserver.Request) *call {
 	return &call{
-		Call:   link.Call{CallParams: link.CallParams{Request: r, Context: ctx, Ask: r.Call}},
-		notify: func(what func(context.Context)) { what(ctx) },
+		deadline: deadline{ctx: ctx, end: end},
+		Call:     link.Call{CallParams: link.CallParams{Request: r, Context: ctx, Ask: r.Call}},
+		notify:   func(what func(context.Context)) { what(ctx) },
 	}
 }
 
 // newSilentCall returns the call of a request in which the caller cannot be asked.
-func newSilentCall(ctx context.Context, r *mcpserver.Request) *call {
-	c := newDirectCall(ctx, r)
+func newSilentCall(ctx context.Context, end context.CancelCauseFunc, r *mcpserver.Request) *call {
+	c := newDirectCall(ctx, end, r)
 	c.Silent = true
 	return c
 }
@@ -49,6 +51,7 @@ func (c *call) options(l link.Lease) []mcpclient.CallOption {
 	}
 	l.RaiseLogLevel(c.Context, level)
 	return append(opts, mcpclient.WithLogLevel(level), mcpclient.WithLog(func(m *mcp.LoggingMessageParams) {
+		c.deadline.heard()
 		c.notify(func(ctx context.Context) {
 			_ = mcpserver.ForwardLog(ctx, m) // an invalid log message does not fail the call
 		})
@@ -61,6 +64,7 @@ func (c *call) options(l link.Lease) []mcpclient.CallOption {
 func (c *call) progressFunc() func(mcp.ProgressParams) {
 	first, offset := true, 0.0
 	return func(p mcp.ProgressParams) {
+		c.deadline.progressed()
 		if first && p.Progress <= c.progressBefore {
 			offset = c.progressBefore
 		}

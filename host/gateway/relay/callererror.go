@@ -60,6 +60,9 @@ func (c *callerErrors) unavailable(err error) error {
 
 // publicReason returns what callers see of the reason of an error.
 func publicReason(err error) string {
+	if e, ok := errors.AsType[*deadlineError](err); ok {
+		return e.text + "; the call may have run"
+	}
 	if e, ok := errors.AsType[*link.NotReadyError](err); ok {
 		return fmt.Sprintf("%s: unavailable", e.State)
 	}

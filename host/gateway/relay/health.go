@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -28,13 +29,49 @@ type health struct {
 	failed       int        // calls since the last one that succeeded
 	reason       string     // of the last one that failed
 	sessionsLost int
-	sessionLost  time.Time // the last time
+	sessionLost  time.Time               // the last time
+	silent       [len(silentReasons)]int // calls that are under way
+}
+
+// silentCall says whether a call that is under way has been without a message for long.
+type silentCall int
+
+const (
+	notSilent        silentCall = iota
+	silentAnswered              // the server answers pings
+	silentUnanswered            // the server does not answer pings
+)
+
+// silentReasons end the reason of a degraded upstream.
+var silentReasons = [...]string{silentAnswered: "the server answers pings", silentUnanswered: "the server does not answer pings"}
+
+// recordSilent records that a call under way has become, or is no longer, silent.
+func (h *health) recordSilent(before, now silentCall) {
+	h.mu.Lock()
+	was := h.silentReasonLocked()
+	h.silent[before]--
+	h.silent[now]++
+	changed := was != h.silentReasonLocked()
+	h.mu.Unlock()
+	if changed {
+		h.Pool.SharedConn().ReportStatus()
+	}
+}
+
+// silentReasonLocked returns why the upstream is degraded, or "". The caller holds mu.
+func (h *health) silentReasonLocked() string {
+	for s := silentUnanswered; s > notSilent; s-- {
+		if h.silent[s] > 0 {
+			return fmt.Sprintf("a call has been without a message for %v; %s", silenceUntilDegraded, silentReasons[s])
+		}
+	}
+	return ""
 }
 
 // count counts a call that has ended. It reports whether the upstream has begun or
 // ceased to be failing.
 func (h *health) count(ctx context.Context, err error) (changed bool) {
-	if ctx.Err() != nil || err != nil && !isFault(err) {
+	if isCancelled(ctx) || err != nil && !isFault(err) {
 		return false
 	}
 	h.mu.Lock()
@@ -47,6 +84,12 @@ func (h *health) count(ctx context.Context, err error) (changed bool) {
 		h.reason = host.CutText(err.Error(), link.MaxReason)
 	}
 	return before != (h.failed >= maxFailedCalls)
+}
+
+// isCancelled reports whether a call was cancelled, and not because it took too long.
+func isCancelled(ctx context.Context) bool {
+	_, late := errors.AsType[*deadlineError](context.Cause(ctx))
+	return ctx.Err() != nil && !late
 }
 
 // isFault reports whether an error of a call says that the upstream does not work. An
@@ -87,8 +130,12 @@ func (h *health) fillStatus(s *host.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.SessionsLost, s.SessionLost = h.sessionsLost, h.sessionLost
-	if s.State == host.Ready && h.failed >= maxFailedCalls {
+	switch reason := h.silentReasonLocked(); {
+	case s.State != host.Ready:
+	case h.failed >= maxFailedCalls:
 		s.State, s.Reason = host.Failing, h.reason
+	case reason != "":
+		s.State, s.Reason = host.Degraded, reason
 	}
 }
 

@@ -61,6 +61,7 @@ func startParkedCall(ctx context.Context, r *mcpserver.Request, do func(*call) (
 	n.call = &call{notify: n.notifyRequest}
 	n.CallParams = link.CallParams{Request: r, Waits: n.currentRequest, Ask: n.askInNextRound}
 	n.Context, n.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	n.deadline.ctx, n.deadline.end = n.Context, n.stop
 	go func() {
 		defer close(n.done)
 		defer n.stop(nil)

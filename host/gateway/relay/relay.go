@@ -73,7 +73,9 @@ func (rl *Relay) Send(ctx context.Context, q *Request) (mcp.Result, error) {
 	if q.State.Parked != "" || r.Revision().Stateless() && rl.Pool.CanAskCaller(link.CallerOf(r)) {
 		return rl.sendInRounds(ctx, r, q)
 	}
-	return rl.sendCall(newDirectCall(ctx, r), q)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	return rl.sendCall(newDirectCall(ctx, end, r), q)
 }
 
 // sendInRounds sends a request whose caller can be asked only between rounds.
@@ -113,6 +115,7 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 		rl.health.recordCall(c.Context, err)
 		return nil, rl.errors.of(c.Request, err)
 	}
+	rl.startDeadline(c, l, q.Tool, time.Duration(q.State.Spent))
 	opts := c.options(l)
 	if q.State.UpstreamState != nil || rl.Pool.CanAskCaller(link.CallerOf(c.Request)) {
 		opts = append(opts, mcpclient.ManualInput())
@@ -121,6 +124,7 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 		}
 	}
 	result, err := q.Send(c.Context, l.Client, opts...)
+	err = c.deadline.stop(err)
 	if err == nil {
 		if l.IsFirstCall() && link.CapabilitiesOf(c.Request).Roots && !l.Stateless() {
 			time.Sleep(rootsGrace)
@@ -137,6 +141,15 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 	return result, rl.errors.of(c.Request, err)
 }
 
+// startDeadline starts the deadline of a call over a connection. The end of a program ends its connection:
+// with a timeout of the configuration an unanswered ping says no more than that the program is busy.
+func (rl *Relay) startDeadline(c *call, l link.Lease, tool string, spent time.Duration) {
+	_, program := rl.Target.(*mcpclient.CommandTarget)
+	c.deadline.health, c.deadline.timeout = &rl.health, rl.Settings.CallTimeout(tool)
+	c.deadline.toleratesPing = program && c.deadline.timeout > 0
+	c.deadline.start(l, spent)
+}
+
 // lease returns a lease of the connection that serves the caller of a call, or of the given one.
 func (rl *Relay) lease(c *call, on *link.Conn) (link.Lease, error) {
 	return rl.Pool.Lease(c.Context, link.Use{Caller: link.CallerOf(c.Request), Owner: c.Request.Owner(), Call: &c.Call, On: on, Waiter: c})
@@ -147,18 +160,21 @@ func (rl *Relay) lease(c *call, on *link.Conn) (link.Lease, error) {
 // its connection, so that a question of the server is not asked in the call of another client. When
 // ctx ends, the request is cancelled at the upstream.
 func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp.Result, error) {
-	c := newSilentCall(ctx, mcpserver.From(ctx))
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	c := newSilentCall(ctx, end, mcpserver.From(ctx))
 	l, err := rl.lease(c, on)
 	if err != nil {
 		rl.health.recordCall(ctx, err)
 		return nil, rl.errors.of(c.Request, err)
 	}
+	rl.startDeadline(c, l, "", 0)
 	opts := c.options(l)
 	if c.Request.Session() == nil {
 		opts = append(opts, mcpclient.ManualInput()) // otherwise any call on the connection would be asked
 	}
 	result, err := send(ctx, l.Client, opts...)
-	err = l.EndError(err)
+	err = l.EndError(c.deadline.stop(err))
 	rl.health.recordCall(ctx, err)
 	l.Release(err)
 	if _, asks := errors.AsType[*mcpclient.InputRequiredError](err); asks {
@@ -170,7 +186,7 @@ func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp
 // questionsResult returns the questions of an upstream of the stateless era as a result
 // of the host.
 func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResult) (mcp.Result, error) {
-	s := State{Upstream: rl.Key, UpstreamState: in.RequestState, Progress: c.progress, Policy: q.Policy.NextRound()}
+	s := State{Upstream: rl.Key, UpstreamState: in.RequestState, Progress: c.progress, Spent: int64(c.deadline.clock()), Policy: q.Policy.NextRound()}
 	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
 	for key, question := range in.InputRequests {
 		params, err := question.DecodeParams()

@@ -14,6 +14,8 @@ type SendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) 
 
 // Request is one round of a request to relay.
 type Request struct {
+	// Tool is the upstream's name of the tool that is called. It is empty for other requests.
+	Tool    string
 	State   State                     // after the earlier rounds
 	Answers map[string]jsontext.Value // of the caller
 	// On is the connection to use; nil stands for any one that serves the caller.

@@ -5,18 +5,18 @@ import (
 
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// ForwardLogTo returns a function that sends the log messages of a session's own connection
+// ForwardLog returns a function that sends the log messages of a session's own connection
 // to the session, if they belong to no call or do not say to which. It returns nil without a
 // session: in the stateless era every log message belongs to a call.
-func (rl *Relay) ForwardLogTo(session *mcpserver.Session) func(context.Context, *mcp.LoggingMessageParams) {
-	if session == nil {
+func (rl *Relay) ForwardLog(conn *link.Conn) func(context.Context, *mcp.LoggingMessageParams) {
+	if conn.Session == nil {
 		return nil
 	}
 	return func(ctx context.Context, m *mcp.LoggingMessageParams) {
-		if err := session.ForwardLog(ctx, m); err != nil {
+		conn.Heard()
+		if err := conn.Session.ForwardLog(ctx, m); err != nil {
 			rl.Log.Info("logging: cannot send a message of the upstream", "error", err)
 		}
 	}

@@ -20,6 +20,8 @@ type State struct {
 	Parked string `json:"parked,omitzero"`
 	// Progress is the progress that the caller knows.
 	Progress float64 `json:"progress,omitzero"`
+	// Spent is how long the earlier rounds took at the upstream, in nanoseconds.
+	Spent int64 `json:"spent,omitzero"`
 	// Policy is what the Policy keeps of the request.
 	Policy jsontext.Value `json:"policy,omitzero"`
 	// URLs are those of the URL elicitations of the last round.

@@ -270,7 +270,7 @@ func (w *Watch) lease(ctx context.Context) (link.Lease, error) {
 	if of.request == nil {
 		return link.Lease{}, mcpclient.ErrClosed
 	}
-	c := newSilentCall(ctx, of.request)
+	c := newSilentCall(ctx, nil, of.request)
 	return w.of.Pool.Lease(link.WithPlace(ctx, of.place), link.Use{Caller: w.caller, Owner: owner, Call: &c.Call})
 }
 
