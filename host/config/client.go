@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 )
 
 // Client is an MCP client whose configuration file the host can read and change.
@@ -15,6 +16,9 @@ type Client struct {
 	user    []filePath // files of the user; the first is created if there is none
 	project []string   // files relative to the directory of a project
 	servers []string   // path of the member that has the servers
+	// timeout is the unit of the member "timeout", which limits calls. Zero: the client documents
+	// none.
+	timeout time.Duration
 	format  entryFormat
 	expands expansion
 }
@@ -57,7 +61,7 @@ var clients = []Client{
 		user: []filePath{{inConfig, "Claude/claude_desktop_config.json"}},
 	},
 	{
-		ID: "claude-code", Name: "Claude Code", servers: mcpServers, format: entryFormat{url: "url", remote: "http", local: "stdio"},
+		ID: "claude-code", Name: "Claude Code", servers: mcpServers, timeout: time.Millisecond, format: entryFormat{url: "url", remote: "http", local: "stdio"},
 		user: []filePath{{inHome, ".claude.json"}}, project: []string{".mcp.json"},
 		expands: expansion{variable: "${NAME}", homeDir: "${HOME}"},
 	},
@@ -77,17 +81,17 @@ var clients = []Client{
 		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 	{
-		ID: "cline", Name: "Cline", servers: mcpServers, format: entryFormat{url: "url", remote: "streamableHttp"},
+		ID: "cline", Name: "Cline", servers: mcpServers, timeout: time.Second, format: entryFormat{url: "url", remote: "streamableHttp"},
 		user:    []filePath{{inConfig, extensions + "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"}},
 		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 	{
-		ID: "roo", Name: "Roo Code", servers: mcpServers, format: entryFormat{url: "url", remote: "streamable-http"},
+		ID: "roo", Name: "Roo Code", servers: mcpServers, timeout: time.Second, format: entryFormat{url: "url", remote: "streamable-http"},
 		user: []filePath{{inConfig, extensions + "rooveterinaryinc.roo-cline/settings/mcp_settings.json"}}, project: []string{".roo/mcp.json"},
 		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 	{
-		ID: "gemini", Name: "Gemini CLI", servers: mcpServers, format: entryFormat{url: "httpUrl"},
+		ID: "gemini", Name: "Gemini CLI", servers: mcpServers, timeout: time.Millisecond, format: entryFormat{url: "httpUrl"},
 		user: []filePath{{inHome, ".gemini/settings.json"}}, project: []string{".gemini/settings.json"},
 		expands: expansion{plain: true, percent: true, variable: "$NAME", homeDir: "$HOME"},
 	},
@@ -97,7 +101,7 @@ var clients = []Client{
 		expands: expansion{curly: true, variable: "{env:NAME}", homeDir: "{env:HOME}"},
 	},
 	{
-		ID: "zed", Name: "Zed", servers: []string{"context_servers"}, format: entryFormat{url: "url"},
+		ID: "zed", Name: "Zed", servers: []string{"context_servers"}, timeout: time.Second, format: entryFormat{url: "url"},
 		user: []filePath{{inXDGOrConfig, "zed/settings.json"}}, project: []string{".zed/settings.json"},
 	},
 	{
@@ -105,17 +109,17 @@ var clients = []Client{
 		user: []filePath{{inCodex, "config.toml"}}, project: []string{".codex/config.toml"},
 	},
 	{
-		ID: "copilot", Name: "Copilot CLI", servers: mcpServers, format: entryFormat{url: "url", remote: "http", local: "local", more: `,"tools":["*"]`},
+		ID: "copilot", Name: "Copilot CLI", servers: mcpServers, timeout: time.Millisecond, format: entryFormat{url: "url", remote: "http", local: "local", more: `,"tools":["*"]`},
 		user:    []filePath{{inHome, ".copilot/mcp-config.json"}},
 		expands: expansion{variable: "${NAME}", homeDir: "${HOME}"},
 	},
 	{
-		ID: "amazonq", Name: "Amazon Q", servers: mcpServers, format: entryFormat{url: "url", remote: "http"},
+		ID: "amazonq", Name: "Amazon Q", servers: mcpServers, timeout: time.Millisecond, format: entryFormat{url: "url", remote: "http"},
 		user: []filePath{{inHome, ".aws/amazonq/mcp.json"}}, project: []string{".amazonq/mcp.json"},
 		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
 	},
 	{
-		ID: "kiro", Name: "Kiro", servers: mcpServers, format: entryFormat{url: "url"},
+		ID: "kiro", Name: "Kiro", servers: mcpServers, timeout: time.Millisecond, format: entryFormat{url: "url"},
 		user: []filePath{{inHome, ".kiro/settings/mcp.json"}}, project: []string{".kiro/settings/mcp.json"},
 		expands: expansion{variable: "${NAME}", homeDir: "${HOME}"},
 	},

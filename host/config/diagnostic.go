@@ -45,6 +45,7 @@ type source struct {
 	lines    []int // offset of the start of each line
 	errors   []*Diagnostic
 	warnings []*Diagnostic
+	client   *Client // whose file it is, or nil
 }
 
 func newSource(path string, content []byte) *source {

@@ -80,7 +80,7 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 		{`{"inputs": [{"id": "x"}], "mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:73: /mcpServers/a/args/0: input "x": there is no terminal to ask for it; set the variable FONDACO_INPUT_X`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${command:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${command:x}, want ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${file:PATH}, ${workspaceFolder} or ${userHome}`}},
 		{`{"mcpServers": {"a": {"command": "c", "fondaco": {"shared": true, "idle": 5, "confirm": "allways"}}}}`, []string{
-			`1:51: /mcpServers/a/fondaco/shared: found "shared", want "share", "lazy", "idle", "startupTimeout", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic" or "validate" (did you mean "share"?)`,
+			`1:51: /mcpServers/a/fondaco/shared: found "shared", want "share", "lazy", "idle", "startupTimeout", "timeout", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic" or "validate" (did you mean "share"?)`,
 			`1:75: /mcpServers/a/fondaco/idle: found a number, want a string`,
 			`1:89: /mcpServers/a/fondaco/confirm: found "allways", want "never", "destructive" or "always" (did you mean "always"?)`,
 		}},

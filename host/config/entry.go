@@ -29,6 +29,7 @@ type entry struct {
 	settings    host.Settings
 	included    []string      // tools that another client enables
 	startup     time.Duration // the limit of a start, of another client
+	timeout     time.Duration // the limit of a call, of another client
 	variables   []string      // names of environment variables to pass on if they are set
 }
 
@@ -99,20 +100,20 @@ var readers = map[string]func(s *source, e *entry, v value){
 	"tools":                (*source).readTools,
 	"startup_timeout_sec":  func(s *source, e *entry, v value) { e.startup = s.number(v, time.Second) },
 	"startup_timeout_ms":   func(s *source, e *entry, v value) { e.startup = s.number(v, time.Millisecond) },
+	"timeout":              (*source).readTimeout,
+	"tool_timeout_sec":     func(s *source, e *entry, v value) { e.timeout = s.number(v, time.Second) },
 	settingsMember:         (*source).readSettings,
 }
 
 // The reasons why members of other clients' entries have no effect.
 const (
-	noConsent  = "has no effect: consent given in another program does not apply here"
-	noDeadline = "has no effect: the client of the host sets the timeout of a call"
-	noSignIn   = "has no effect: the server's metadata is used"
+	noConsent = "has no effect: consent given in another program does not apply here"
+	noSignIn  = "has no effect: the server's metadata is used"
 )
 
 // ignored are members without effect, with the warning for the user if there is one.
 var ignored = map[string]string{
 	"autoApprove": noConsent, "alwaysAllow": noConsent, "trust": noConsent, "default_tools_approval_mode": noConsent,
-	"timeout": noDeadline, "tool_timeout_sec": noDeadline,
 	"oauth_resource": noSignIn,
 	"description":    "", "name": "", "title": "", "icon": "", "version": "", "gallery": "", "dev": "", "settings": "", "required": "",
 }
@@ -140,6 +141,9 @@ func (s *source) readEntry(e *entry) {
 	}
 	if e.settings.StartupTimeout == 0 {
 		e.settings.StartupTimeout = e.startup
+	}
+	if len(e.settings.Timeouts) == 0 && e.timeout > 0 {
+		e.settings.Timeouts = []host.CallTimeout{{Tools: "*", Timeout: e.timeout}}
 	}
 	s.validate(e)
 }
@@ -334,6 +338,24 @@ func (s *source) readTransport(e *entry, v value) {
 		s.addError(v, "found %q, want %s%s", f.text, oneOf(known), suggest(f.text, slices.Collect(maps.Keys(transports))))
 	}
 	e.transport = t
+}
+
+// readTimeout parses the limit of a call, which clients write as a number of seconds or of milliseconds.
+// What is less than a second was meant in another unit.
+func (s *source) readTimeout(e *entry, v value) {
+	switch client := s.client; {
+	case client != nil && client.ID == "opencode":
+		s.addWarning(v, "has no effect: opencode limits the reading of lists with it, and no calls")
+	case client == nil || client.timeout == 0:
+		s.addWarning(v, `has no effect: clients write it in seconds or in milliseconds; want "timeout": "90s" in the member %q`, settingsMember)
+	default:
+		timeout := s.number(v, client.timeout)
+		if timeout > 0 && timeout < time.Second {
+			s.addWarning(v, "has no effect: found %s, want at least a second, in the unit of %s", v.text, client.Name)
+			return
+		}
+		e.timeout = timeout
+	}
 }
 
 // readOrigin parses the "source" of a server in Zed.

@@ -35,14 +35,28 @@ var programFiles = []struct{ end, client string }{
 	{"opencode.jsonc", "opencode"},
 }
 
-// programOf returns the client to which a file belongs by its path, nil if that does not say so.
+// programOf returns the client to which a file belongs by its path, nil if the path does not say so.
 func programOf(absolute string) *Client {
 	for _, p := range programFiles {
 		if strings.HasSuffix(filepath.ToSlash(absolute), "/"+p.end) {
 			return clientByID(p.client)
 		}
 	}
+	for i := range clients {
+		if clients[i].hasFile(absolute) {
+			return &clients[i]
+		}
+	}
 	return nil
+}
+
+// hasFile reports whether a file is where the client has one, below any directory.
+func (c *Client) hasFile(absolute string) bool {
+	names := slices.Clone(c.project)
+	for _, p := range c.user {
+		names = append(names, strings.TrimPrefix(p.path, extensions)) // which other editors have, too
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(filepath.ToSlash(absolute), "/"+name) })
 }
 
 // clientByID returns a client, nil for the empty ID.

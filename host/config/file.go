@@ -19,10 +19,9 @@ import (
 // A file is a parsed file: its servers before variables are expanded.
 type file struct {
 	*source
-	absolute    string  // path
-	project     string  // whose servers are read from Claude Code's file
-	root        *node   // nil if the file could not be parsed
-	client      *Client // whose file it is, nil if that is not known
+	absolute    string // path
+	project     string // whose servers are read from Claude Code's file
+	root        *node  // nil if the file could not be parsed
 	entries     []*entry
 	inputs      []Input
 	inputsValue value // the inputs, unparsed
@@ -48,7 +47,8 @@ var layouts = []layout{
 
 // parse parses the content of a file.
 func parse(s *source, absolute, project string) *file {
-	f := &file{source: s, absolute: absolute, project: project, client: programOf(absolute)}
+	f := &file{source: s, absolute: absolute, project: project}
+	s.client = programOf(absolute)
 	if _, err := userfile.Text(s.content); err != nil {
 		s.errors = append(s.errors, s.diagnostic(0, "", "%v", err))
 		return f

@@ -15,7 +15,7 @@ import (
 const settingsMember = "fondaco"
 
 // settingNames are its members.
-var settingNames = []string{"share", "lazy", "idle", "startupTimeout", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic", "validate"}
+var settingNames = []string{"share", "lazy", "idle", "startupTimeout", "timeout", "allow", "deny", "confirm", "auditArguments", "dev", "roots", "sampling", "elicitation", "secrets", "trust", "dynamic", "validate"}
 
 // readSettings parses the host's own settings. Unknown members are errors. Rules for
 // tools replace the lists of other clients.
@@ -34,6 +34,8 @@ func (s *source) readSettings(e *entry, all value) {
 			own.Idle = s.duration(v)
 		case "startupTimeout":
 			own.StartupTimeout = s.duration(v)
+		case "timeout":
+			own.Timeouts = s.timeouts(v)
 		case "allow":
 			own.Rules.Allow = append(own.Rules.Allow, s.patterns(v)...)
 		case "deny":
@@ -73,6 +75,22 @@ func (s *source) permission(v value) host.Permission {
 		return host.PermissionGranted
 	}
 	return host.PermissionRefused
+}
+
+// timeouts parses how long calls may take: one duration for all requests, or one for each pattern of tools.
+// The first pattern that matches a tool decides.
+func (s *source) timeouts(v value) (timeouts []host.CallTimeout) {
+	switch v.kind {
+	case kindString:
+		return []host.CallTimeout{{Tools: "*", Timeout: s.duration(v)}}
+	case kindObject:
+		s.each(v, func(m member, v value) {
+			timeouts = append(timeouts, host.CallTimeout{Tools: m.name, Timeout: s.duration(v)})
+		})
+		return timeouts
+	}
+	s.addError(v, `found %s, want a duration such as "90s" or "10m", or an object of patterns`, v.kind)
+	return nil
 }
 
 func (s *source) duration(v value) time.Duration {
@@ -162,6 +180,11 @@ func writeSettings(own host.Settings) (jsontext.Value, error) {
 	o.add("lazy", own.Lazy, own.Lazy)
 	o.add("idle", own.Idle.String(), own.Idle > 0)
 	o.add("startupTimeout", own.StartupTimeout.String(), own.StartupTimeout > 0)
+	var timeouts orderedObject
+	for _, t := range own.Timeouts {
+		timeouts.add(t.Tools, t.Timeout.String(), true)
+	}
+	o.add("timeout", &timeouts, len(timeouts.members) > 0)
 	o.add("allow", own.Rules.Allow, len(own.Rules.Allow) > 0)
 	o.add("deny", own.Rules.Deny, len(own.Rules.Deny) > 0)
 	var confirm orderedObject

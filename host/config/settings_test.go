@@ -2,7 +2,10 @@ package config_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +40,56 @@ func TestStartupTimeoutsOfOtherProgramsCount(t *testing.T) {
 	}
 }
 
+// The unit is the one that the client of the file documents.
+func TestTimeoutsOfOtherProgramsCount(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		file, members string
+		want          time.Duration
+		warning       string
+	}{
+		{".mcp.json", `"timeout": 90000`, 90 * time.Second, ""},
+		{".claude.json", `"timeout": 1500`, 1500 * time.Millisecond, ""},
+		{".mcp.json", `"timeout": 90`, 0, "found 90, want at least a second, in the unit of Claude Code"},
+		{"saoudrizwan.claude-dev/settings/cline_mcp_settings.json", `"timeout": 90`, 90 * time.Second, ""},
+		{".roo/mcp.json", `"timeout": 90`, 90 * time.Second, ""},
+		{".gemini/settings.json", `"timeout": 90000`, 90 * time.Second, ""},
+		{".copilot/mcp-config.json", `"timeout": 90000`, 90 * time.Second, ""},
+		{".amazonq/mcp.json", `"timeout": 90000`, 90 * time.Second, ""},
+		{".kiro/settings/mcp.json", `"timeout": 90000`, 90 * time.Second, ""},
+		{"mcp.json", `"tool_timeout_sec": 90`, 90 * time.Second, ""},
+		{"mcp.json", `"timeout": 90`, 0, `want "timeout": "90s" in the member "fondaco"`},
+		{".cursor/mcp.json", `"timeout": 90`, 0, `want "timeout": "90s" in the member "fondaco"`},
+		{"opencode.json", `"timeout": 90000`, 0, "opencode limits the reading of lists"},
+		{".roo/mcp.json", `"timeout": 90, "fondaco": {"timeout": "3m"}`, 3 * time.Minute, ""},
+		{".roo/mcp.json", `"timeout": "90"`, -1, ""},
+		{".roo/mcp.json", `"timeout": 0`, -1, ""},
+		{"mcp.json", `"fondaco": {"timeout": 90}`, -1, ""},
+		{"mcp.json", `"fondaco": {"timeout": "-1s"}`, -1, ""},
+		{"mcp.json", `"fondaco": {"timeout": {"a": "soon"}}`, -1, ""},
+	} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, test.file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := write(t, dir, test.file, fmt.Sprintf(`{"mcpServers": {"x": {"command": "y", %s}}}`, test.members))
+		c, err := load(path, nil)
+		if test.want < 0 {
+			if err == nil && len(c.Errors) == 0 {
+				t.Errorf("%s: %s: got %+v, want an error", test.file, test.members, c.Upstreams)
+			}
+			continue
+		}
+		if err != nil || len(c.Upstreams) != 1 || c.Upstreams[0].Settings.CallTimeout("any") != test.want {
+			t.Errorf("%s: %s: got %+v, %v, want %v", test.file, test.members, c, err, test.want)
+			continue
+		}
+		if got := fmt.Sprint(c.Warnings); !strings.Contains(got, test.warning) || test.warning == "" && len(c.Warnings) > 0 {
+			t.Errorf("%s: %s: got warnings %s, want %q", test.file, test.members, got, test.warning)
+		}
+	}
+}
+
 func TestOwnSettingsAreInOneMember(t *testing.T) {
 	t.Parallel()
 	tests := map[string]host.Settings{
@@ -44,6 +97,10 @@ func TestOwnSettingsAreInOneMember(t *testing.T) {
 		`{"share": true}`:              {Share: true},
 		`{"lazy": true, "idle": "5m"}`: {Lazy: true, Idle: 5 * time.Minute},
 		`{"startupTimeout": "5m"}`:     {StartupTimeout: 5 * time.Minute},
+		`{"timeout": "90s"}`:           {Timeouts: []host.CallTimeout{{Tools: "*", Timeout: 90 * time.Second}}},
+		`{"timeout": {"render_*": "30m", "*": "1m"}}`: {
+			Timeouts: []host.CallTimeout{{Tools: "render_*", Timeout: 30 * time.Minute}, {Tools: "*", Timeout: time.Minute}},
+		},
 		`{"allow": ["a"], "deny": ["b"], "confirm": "always"}`: {
 			Rules: host.Rules{Allow: []string{"a"}, Deny: []string{"b"}, Confirm: []host.ConfirmRule{{Tools: "*", When: host.Always}}},
 		},
