@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
@@ -121,7 +123,7 @@ func (r *Request) withAskDeadline(ctx context.Context) (context.Context, context
 	if r.detached != nil {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
+	return lazyctx.WithDeadline(ctx, time.Now().Add(r.server.options.asking().wait()), ErrAskExpired)
 }
 
 // askOne asks one question until there is a valid answer.

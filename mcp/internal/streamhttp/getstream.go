@@ -52,7 +52,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	defer release()
 	ctx, cancel := exchange.WhileValid(ctx, by)
 	defer cancel()
-	ctx, expire := context.WithDeadlineCause(ctx, s.expires, errSessionExpired)
+	ctx, expire := lazyctx.WithDeadline(ctx, s.expires, errSessionExpired)
 	defer expire()
 	if ids := r.Header[httpheader.LastEventID]; len(ids) > 0 {
 		return h.resume(ctx, w, r, s, ids)

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -235,7 +236,7 @@ func (t *Tasks) start(ctx context.Context, e *entry, as kind, d *durableRun) (*r
 		return nil, err
 	}
 	working, x.cancel = context.WithCancelCause(context.WithValue(working, runKey{}, x))
-	working, expire := context.WithDeadlineCause(working, e.Expires, errExpired)
+	working, expire := lazyctx.WithDeadline(working, e.Expires, errExpired)
 	x.working, x.r = working, mcpserver.From(working)
 	x.done = func() {
 		expire()
@@ -422,6 +423,7 @@ func (x *run) finish(result mcp.Result, err error) {
 	x.renewing.Wait()
 	x.durable.end()
 	x.done()
+	x.tasks.ended(x.id)
 	close(x.returned)
 }
 

@@ -102,7 +102,7 @@ type kept struct {
 	expires time.Time
 	place   *limit.Place            // guarded by the mu of Tasks
 	bytes   *limit.Place            // set before the task is stored
-	end     context.CancelCauseFunc // of its work, once that begins; guarded by the mu of Tasks
+	end     context.CancelCauseFunc // of its work, while that runs; guarded by the mu of Tasks
 
 	reserving sync.Mutex
 	size      int // guarded by reserving: of bytes
@@ -305,6 +305,15 @@ func (t *Tasks) ends(id string, end context.CancelCauseFunc) {
 	t.mu.Unlock()
 	if k == nil {
 		end(errEvicted)
+	}
+}
+
+// ended drops the function that ends the work on a task, because it holds the request.
+func (t *Tasks) ended(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k := t.kept[id]; k != nil {
+		k.end = nil
 	}
 }
 
