@@ -158,6 +158,25 @@ func TestSessionsOfManyAddressesKeepNoMoreThanAllAnonymousClientsMay(t *testing.
 	})
 }
 
+// A failure here means that many sessions that nobody uses keep newcomers out that need more than one
+// of them.
+func TestLargerSessionGetsTheRoomOfSmallUnusedOnes(t *testing.T) {
+	t.Parallel()
+	for where, address := range map[string]string{"loopback": "127.0.0.1:%d", "many addresses": "192.0.2.%d:1"} {
+		srv, _ := keptServer(t, 1<<20)
+		for i := range 250 {
+			client := &sender{t: t, handler: srv.HTTPHandler(), address: fmt.Sprintf(address, i+1)}
+			if status, body := client.send(t.Context(), http.MethodPost, opening(5<<10)); status != http.StatusOK {
+				t.Fatalf("%s: got status %d, %s", where, status, body)
+			}
+		}
+		larger := &sender{t: t, handler: srv.HTTPHandler(), address: fmt.Sprintf(address, 251)}
+		if status, body := larger.send(t.Context(), http.MethodPost, opening(14<<10)); status != http.StatusOK {
+			t.Errorf("%s: got status %d, %s, want a session", where, status, body)
+		}
+	}
+}
+
 // A failure here means that the handles of one anonymous client make handles, tasks or states of
 // others fail.
 func TestHandlesOfOneClientTakeNoRoomOfOthers(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 // the room of those. A nil KeptBytes is unbounded. It is safe for concurrent use.
 //
 // One anonymous session, connection or address has at most a quarter, one principal or local
-// connection at most half. An owner that has as much is refused, except that an address loses
-// its longest idle entries. When a pool is full, the owner that holds most loses entries, see
-// Pool.
+// connection at most half. An owner that has as much is refused, except that an address, and a
+// session or connection that has one, loses its longest idle entries. When a pool is full, the
+// owner that holds most loses entries, see Pool.
 type KeptBytes struct{ anonymous, known *Pool }
 
 // NewKeptBytes returns a KeptBytes of that many bytes in each of its two pools.

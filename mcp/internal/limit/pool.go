@@ -65,15 +65,19 @@ type PoolBounds struct {
 	// Principal takes the place of Each for authenticated principals, unless it is 0.
 	Principal int64
 	// Address limits what one address holds, where addresses distinguish clients. 0 means no
-	// such limit. When it is reached, the address loses idle places for a new one.
+	// such limit. When it is reached, the address loses idle places for a new one. So does one
+	// of its sessions or connections that has reached Each, of its own places.
 	Address int64
 	// KeepBusy keeps busy places from being taken within the newcomer's own group. Idle ones are
 	// taken rather than that a newcomer is refused, unless its group would hold more than theirs.
 	KeepBusy bool
 	// RenewIdle is for things of which all are idle most of the time, such as values that a
 	// client may use again. The member that holds most loses the place that has been idle
-	// longest, rather than its newest, and one of the groups that hold most loses an idle
-	// place for a newcomer whose group would hold as much as they do, too.
+	// longest, rather than its newest. Idle places of others go, of the group or member that
+	// holds most, for a newcomer that needs more than each of them holds:
+	//
+	//   - for a group that would hold as much as they do, or at most 1/64 of Total;
+	//   - within a group also for a member that holds nothing, or no more than they do, so far.
 	RenewIdle bool
 }
 
@@ -108,25 +112,27 @@ type idleList struct{ first, last *Place }
 
 func (l *idleList) pushBack(p *Place) {
 	p.idleIn, p.idleFor, p.idleSince = l, l.last, nil
-	if l.last != nil {
-		l.last.idleSince = p
+	l.link(p)
+}
+
+// link adds a place between its neighbours. After remove it undoes that.
+func (l *idleList) link(p *Place) {
+	p.of.idle++
+	if p.idleFor != nil {
+		p.idleFor.idleSince = p
 	} else {
 		l.first = p
 	}
-	l.last = p
-}
-
-func (l *idleList) pushFront(p *Place) {
-	p.idleIn, p.idleFor, p.idleSince = l, nil, l.first
-	if l.first != nil {
-		l.first.idleFor = p
+	if p.idleSince != nil {
+		p.idleSince.idleFor = p
 	} else {
 		l.last = p
 	}
-	l.first = p
 }
 
+// remove removes a place, which still knows where it was.
 func (l *idleList) remove(p *Place) {
+	p.of.idle--
 	if p.idleFor != nil {
 		p.idleFor.idleSince = p.idleSince
 	} else {
@@ -146,6 +152,7 @@ type member struct {
 	id     Member
 	group  *group
 	newest *Place
+	idle   int // number of its idle places
 }
 
 // append adds a place as the newest one.
@@ -193,13 +200,14 @@ func (m *member) longestIdle() *Place {
 
 // oldestIdle returns the first idle place, or nil.
 func (m *member) oldestIdle() *Place {
-	p := m.newest
-	for first := true; p != nil && (first || p != m.newest); first = false {
-		if p = p.after; p.idleIn != nil {
-			return p
-		}
+	if m.idle == 0 {
+		return nil
 	}
-	return nil
+	p := m.newest.after
+	for p.idleIn == nil {
+		p = p.after
+	}
+	return p
 }
 
 // NewPool returns an empty pool.
@@ -212,12 +220,8 @@ func NewPool(b PoolBounds) *Pool { return &Pool{bounds: b, groups: make(map[Owne
 // their evict functions before it returns. evict must end the use of the thing and must not
 // block. It is called at most once, and never after a Release that returned true.
 func (p *Pool) Take(o Owner, size int, evict func()) (*Place, error) {
-	p.mu.Lock()
-	place, evicted, err := p.take(o, max(int64(size), 1), evict)
-	p.mu.Unlock()
-	for _, e := range evicted {
-		e.evict()
-	}
+	place, evicted, err := p.change(nil, o, size, evict)
+	evictAll(evicted)
 	return place, err
 }
 
@@ -244,33 +248,36 @@ func (p *Place) Resize(size int) error {
 	if p == nil {
 		return nil
 	}
-	p.pool.mu.Lock()
-	evicted, err := p.pool.resize(p, max(int64(size), 1))
-	p.pool.mu.Unlock()
-	for _, e := range evicted {
-		e.evict()
-	}
+	_, evicted, err := p.pool.change(p, Owner{}, size, nil)
+	evictAll(evicted)
 	return err
 }
 
 // grow is Take or, with a place, Resize. It calls evict functions on another goroutine.
-func (p *Pool) grow(place *Place, o Owner, size int, evict func()) (_ *Place, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var evicted []*Place
-	if place == nil {
-		place, evicted, err = p.take(o, max(int64(size), 1), evict)
-	} else {
-		evicted, err = p.resize(place, max(int64(size), 1))
-	}
+func (p *Pool) grow(place *Place, o Owner, size int, evict func()) (*Place, error) {
+	place, evicted, err := p.change(place, o, size, evict)
 	if len(evicted) > 0 {
-		go func() {
-			for _, e := range evicted {
-				e.evict()
-			}
-		}()
+		go evictAll(evicted)
 	}
 	return place, err
+}
+
+// change takes a place or, with one, changes its size. The caller evicts the places that it
+// returns.
+func (p *Pool) change(place *Place, o Owner, size int, evict func()) (_ *Place, evicted []*Place, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if place == nil {
+		return p.take(o, max(int64(size), 1), evict)
+	}
+	evicted, err = p.resize(place, max(int64(size), 1))
+	return place, evicted, err
+}
+
+func evictAll(evicted []*Place) {
+	for _, e := range evicted {
+		e.evict()
+	}
 }
 
 // SetBusy marks the place as in use. A new place is in use.
@@ -311,8 +318,17 @@ func (p *Place) SetIdle(used bool) {
 // idle places, the one that holds most loses it, and of several the one that has held so much
 // for longest.
 func (p *Pool) EvictIdle() bool {
+	victim := p.removeIdle()
+	if victim != nil {
+		victim.evict()
+	}
+	return victim != nil
+}
+
+// removeIdle removes the place that EvictIdle evicts, or returns nil.
+func (p *Pool) removeIdle() (victim *Place) {
 	p.mu.Lock()
-	var victim *Place
+	defer p.mu.Unlock()
 	for _, g := range p.groups {
 		if idle := g.longestIdle(); idle != nil && (victim == nil || g.before(&victim.of.group.rank)) {
 			victim = idle
@@ -321,11 +337,7 @@ func (p *Pool) EvictIdle() bool {
 	if victim != nil {
 		p.remove(victim)
 	}
-	p.mu.Unlock()
-	if victim != nil {
-		victim.evict()
-	}
-	return victim != nil
+	return victim
 }
 
 // Full reports whether all owners together have reached the limit.
@@ -364,11 +376,16 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 		return nil, nil
 	}
 	if more := size - place.size; more > 0 {
-		if idle := place.idleIn; idle != nil { // not for itself
-			place.leaveIdle()
-			defer idle.pushBack(place)
+		idle := place.idleIn
+		place.leaveIdle() // so that it is not evicted for itself
+		if evicted, err = p.mayAdd(m, more); idle != nil {
+			if place.idleIn = idle; err != nil {
+				idle.link(place)
+			} else {
+				idle.pushBack(place)
+			}
 		}
-		if evicted, err = p.mayAdd(m, more); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -382,17 +399,13 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 // finishes them after it has added the units, because the member can be one of those that lose their
 // last place. If there is no room, mayAdd changes nothing.
 func (p *Pool) mayAdd(m *member, size int64) (evicted []*Place, err error) {
-	g := m.group
-	for each := p.bounds.each(g.owner); each > 0 && m.held > 0 && m.held+size > each; {
-		var idle *Place
-		if p.bounds.KeepBusy {
-			idle = m.longestIdle()
-		}
-		if evicted, err = p.detachNext(evicted, idle, ErrOwnerFull); err != nil {
+	g, each := m.group, p.bounds.each(m.group.owner)
+	for each > 0 && m.held > 0 && m.held+size > each {
+		if evicted, err = p.detachNext(evicted, p.ownIdle(m), ErrOwnerFull); err != nil {
 			return nil, err
 		}
 	}
-	for p.bounds.Address > 0 && g.owner.known().address.IsValid() && g.held > 0 && g.held+size > p.bounds.Address {
+	for p.hasAddress(g) && g.held > 0 && g.held+size > p.bounds.Address {
 		if evicted, err = p.detachNext(evicted, g.longestIdle(), ErrOwnerFull); err != nil {
 			return nil, err
 		}
@@ -431,21 +444,16 @@ func (p *Pool) victim(m *member, size int64) *Place {
 	if g != m.group && m.group.held+size < g.held {
 		return cmp.Or(p.renewable(g.bySize.first()), g.longestIdle(), g.bySize.first().newest)
 	}
-	if p.bounds.RenewIdle || p.bounds.KeepBusy {
-		if idle := p.idleOfOthers(m.group, size); idle != nil {
+	if p.bounds.RenewIdle {
+		if idle := p.idleVictim(m, size); idle != nil {
 			return idle
 		}
 	}
 	if p.bounds.KeepBusy {
-		return m.group.longestIdle()
+		return cmp.Or(p.idleOfOthers(m.group, size), m.group.longestIdle())
 	}
 	top := m.group.bySize.first()
 	isTop := top == nil || top == m || m.held+size > top.held
-	if !isTop {
-		if idle := p.renewable(top); idle != nil {
-			return idle
-		}
-	}
 	if idle := m.group.longestIdle(); idle != nil && m.held+size <= idle.of.held {
 		return idle
 	}
@@ -489,6 +497,43 @@ func (p *Place) goesBefore(other *Place) bool {
 		return unused
 	}
 	return int32(p.idleAt-other.idleAt) < 0
+}
+
+// idleVictim returns the idle place that goes for size more units of a member, see
+// PoolBounds.RenewIdle, or nil.
+func (p *Pool) idleVictim(m *member, size int64) *Place {
+	g, little := m.group, p.bounds.Total/64
+	others := p.bySize.largest(func(other *group) bool { return other != g && other.longestIdle() != nil })
+	if others != nil && g.held+size <= others.held {
+		return others.longestIdle()
+	}
+	beside := g.bySize.largest(func(other *member) bool { return other != m && other.idle > 0 })
+	if beside != nil && (m.held <= beside.held || m.held+size <= little) {
+		return beside.oldestIdle()
+	}
+	if p.hasAddress(g) && m.idle > 0 {
+		return m.oldestIdle()
+	}
+	if others != nil && g.held+size <= little {
+		return others.longestIdle()
+	}
+	return nil
+}
+
+// hasAddress reports whether PoolBounds.Address bounds a group.
+func (p *Pool) hasAddress(g *group) bool {
+	return p.bounds.Address > 0 && g.owner.known().address.IsValid()
+}
+
+// ownIdle returns the idle place that a member which has reached PoolBounds.Each loses, or nil.
+func (p *Pool) ownIdle(m *member) *Place {
+	switch {
+	case p.bounds.KeepBusy:
+		return m.longestIdle()
+	case p.hasAddress(m.group):
+		return m.oldestIdle()
+	}
+	return nil
 }
 
 // longestIdle returns the idle place that the group loses first, or nil.
@@ -561,7 +606,7 @@ func (p *Pool) detach(place *Place) {
 func (p *Pool) restore(place *Place) {
 	m := place.of
 	if place.idleIn != nil {
-		place.idleIn.pushFront(place)
+		place.idleIn.link(place)
 	}
 	m.relink(place)
 	p.add(m, place.size)
@@ -604,6 +649,18 @@ func (r ranking[T]) first() (none T) {
 		return none
 	}
 	return r[0]
+}
+
+// largest returns the first of those that fit. It searches only some of those that hold most.
+func (r ranking[T]) largest(fits func(T) bool) (found T) {
+	const searched = 64
+	none := true
+	for _, t := range r[:min(len(r), searched)] {
+		if fits(t) && (none || t.ranked().before(found.ranked())) {
+			found, none = t, false
+		}
+	}
+	return found
 }
 
 func (r ranking[T]) Len() int { return len(r) }

@@ -419,3 +419,89 @@ func TestOwnerThatLosesItsLastPlaceForItsNewOneStillCounts(t *testing.T) {
 		}
 	}
 }
+
+// idles takes a place that is idle at once.
+func (l *ledger) idles(o limit.Owner, name string, size int) *limit.Place {
+	l.t.Helper()
+	p := l.takes(o, name, size)
+	p.SetIdle(true)
+	return p
+}
+
+func TestRefusedNewcomerLeavesTheAgesOfIdlePlaces(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100, RenewIdle: true})}
+	l.idles(session("192.0.2.1"), "first", 10)
+	large := session("192.0.2.1")
+	l.idles(large, "second", 30)
+	third := l.idles(large, "third", 30)
+	l.takes(session("192.0.2.2"), "busy", 30)
+	if _, err := l.take(session("192.0.2.3"), "newcomer", 60); !errors.Is(err, limit.ErrPoolFull) { // also without the second
+		t.Errorf("got %v, want %v", err, limit.ErrPoolFull)
+	}
+	if err := third.Resize(200); !errors.Is(err, limit.ErrPoolFull) {
+		t.Errorf("got %v, want %v", err, limit.ErrPoolFull)
+	}
+	for l.pool.EvictIdle() {
+	}
+	l.wantLost("first", "second", "third")
+}
+
+func TestSmallIdlePlacesMakeRoomForALargerNewcomer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		owner func(i int) limit.Owner
+		size  int
+		lost  []string
+	}{
+		"of one group": {func(int) limit.Owner { return loopback() }, 25, []string{"0", "1", "2"}},
+		"of many groups, for a group that has little": {func(i int) limit.Owner { return session(fmt.Sprint("192.0.2.", i)) }, 15, []string{"0", "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 1000, Each: 250, Address: 250, RenewIdle: true})}
+			for i := range 100 {
+				l.idles(c.owner(i), fmt.Sprint(i), 10)
+			}
+			newcomer := c.owner(200)
+			l.takes(newcomer, "newcomer", c.size)
+			l.wantLost(c.lost...)
+			if _, err := l.take(newcomer, "much more", 200); !errors.Is(err, limit.ErrPoolFull) {
+				t.Errorf("got %v for an owner that has more than all others, want a refusal", err)
+			}
+			l.wantLost()
+		})
+	}
+}
+
+func TestLargestOwnerTakesNothingThatOthersHaveLeft(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 1000, RenewIdle: true})}
+	modest, greedy := loopback(), loopback()
+	l.idles(modest, "modest", 10)
+	l.idles(greedy, "greedy", 990)
+	l.refuses(greedy, "greedy again", limit.ErrPoolFull)
+	l.wantLost()
+}
+
+func TestConnectionWithAnAddressLosesItsOwnOldestIdlePlaces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		owner limit.Owner
+		lost  []string
+	}{
+		{session("192.0.2.1"), []string{"second", "third"}},
+		{loopback(), nil},
+		{principal("alice"), nil},
+	} {
+		l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 400, Each: 100, Address: 100, RenewIdle: true})}
+		l.takes(c.owner, "first", 20) // in use
+		l.idles(c.owner, "second", 30)
+		l.idles(c.owner, "third", 30)
+		l.idles(c.owner, "fourth", 20)
+		if _, err := l.take(c.owner, "newest", 50); (err == nil) != (c.lost != nil) {
+			t.Errorf("%v: got %v", c.owner.Principal(), err)
+		}
+		l.wantLost(c.lost...)
+	}
+}
