@@ -283,7 +283,7 @@ func (c *removal) rewrite(ctx context.Context, to io.Writer, files []*logFile) e
 	buffered := bufio.NewWriterSize(to, maxLine) // which keeps its first error
 	_, _ = buffered.Write(head)
 	for _, f := range files {
-		kept := false // the record before
+		isKept := false // the record before
 		for line, err := range f.lines() {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err
@@ -291,13 +291,13 @@ func (c *removal) rewrite(ctx context.Context, to io.Writer, files []*logFile) e
 			r, partial, err := decodeLine(c.key, line.text)
 			switch {
 			case err == nil && c.take(&r):
-				kept = false
+				isKept = false
 				if !partial {
 					continue
 				}
 			case err == nil:
-				kept = true
-			case line.number == 1 && isFileHead(c.key, line.text), !kept:
+				isKept = true
+			case line.number == 1 && isFileHead(c.key, line.text), !isKept:
 				continue
 			}
 			_, _ = buffered.Write(line.text)

@@ -176,7 +176,7 @@ func (f *filtering) accepts(i *item, isKnown, suspicious bool) (remember, ok boo
 	switch {
 	case f.upstream.Trust() == host.TrustAuto && !suspicious:
 		return !inSession, true
-	case f.hasBaseline() && !inSession && f.isFirst(i.kind):
+	case f.hasBaseline() && !inSession && f.inBaseline(i.kind):
 		return true, true
 	case f.upstream.Settings.Dynamic && !isKnown && !suspicious && f.listing.Added(i.kind, i.name) && !f.stored.approved.Since.IsZero():
 		return false, true
@@ -195,8 +195,8 @@ func (f *filtering) part(kind host.DefinitionKind) string {
 	return strings.TrimSuffix(string(kind)+" for "+f.audience, " for ")
 }
 
-// isFirst reports whether the list of a kind belongs to the baseline.
-func (f *filtering) isFirst(kind host.DefinitionKind) bool {
+// inBaseline reports whether the list of a kind belongs to the baseline.
+func (f *filtering) inBaseline(kind host.DefinitionKind) bool {
 	r := &f.stored.approved
 	return !slices.Contains(r.Parts, f.part(kind)) && (r.Since.IsZero() || f.now.Sub(r.Since) < baselineWindow)
 }
@@ -221,7 +221,7 @@ func (f *filtering) changeApproved() bool {
 	changed := len(f.approve) > 0
 	if f.audience != sessionAudience && (f.hasBaseline() || f.upstream.Trust() == host.TrustAuto) {
 		for _, kind := range kinds {
-			if part := f.part(kind); !slices.Contains(r.Parts, part) && !slices.Contains(f.listing.Unread, kind) && f.isFirst(kind) {
+			if part := f.part(kind); !slices.Contains(r.Parts, part) && !slices.Contains(f.listing.Unread, kind) && f.inBaseline(kind) {
 				r.Parts = append(r.Parts, part)
 				changed = true
 			}

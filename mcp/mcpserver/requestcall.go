@@ -41,8 +41,8 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 	if err != nil {
 		return err
 	}
-	if q.VisitID != "" {
-		r.server.urlElicitations.add(r.in.Owner(), r.in.Session, q.Visit, q.VisitID)
+	if q.ElicitationID != "" {
+		r.server.urlElicitations.add(r.in.Owner(), r.in.Session, q.ElicitationURL, q.ElicitationID)
 	}
 	var m jsonrpc.Message
 	err = r.waitForClient(ctx, func(ctx context.Context) (err error) {

@@ -226,17 +226,17 @@ func TestURLElicitationsHaveAnIDIfTheRevisionHasOne(t *testing.T) {
 	visit := &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "sign in", URL: "https://example.com/s"}
 	q, params := put(t, mcp.V20251125, mcp.MethodElicit, visit)
 	var got mcp.ElicitParams
-	if err := json.Unmarshal(params, &got); err != nil || len(got.ElicitationID) < 20 || got.ElicitationID != q.VisitID || q.Visit != visit.URL {
-		t.Errorf("2025-11-25: got %s, %q, %v, want an id", params, q.VisitID, err)
+	if err := json.Unmarshal(params, &got); err != nil || len(got.ElicitationID) < 20 || got.ElicitationID != q.ElicitationID || q.ElicitationURL != visit.URL {
+		t.Errorf("2025-11-25: got %s, %q, %v, want an id", params, q.ElicitationID, err)
 	}
 	again, _ := put(t, mcp.V20251125, mcp.MethodElicit, visit)
-	if again.VisitID == q.VisitID || visit.ElicitationID != "" {
-		t.Errorf("got %q twice, and %q in the question itself", q.VisitID, visit.ElicitationID)
+	if again.ElicitationID == q.ElicitationID || visit.ElicitationID != "" {
+		t.Errorf("got %q twice, and %q in the question itself", q.ElicitationID, visit.ElicitationID)
 	}
 	relayed := *visit
 	relayed.ElicitationID = "theirs"
-	if q, _ := put(t, mcp.V20251125, mcp.MethodElicit, &relayed); q.VisitID != "theirs" {
-		t.Errorf("a relayed id: got %q, want it as it came", q.VisitID)
+	if q, _ := put(t, mcp.V20251125, mcp.MethodElicit, &relayed); q.ElicitationID != "theirs" {
+		t.Errorf("a relayed id: got %q, want it as it came", q.ElicitationID)
 	}
 	if _, params := put(t, mcp.V20260728, mcp.MethodElicit, &relayed); string(params) != `{"mode":"url","message":"sign in","url":"https://example.com/s"}` {
 		t.Errorf("2026-07-28: got %s, want no id", params)

@@ -64,7 +64,7 @@ func checkOpen(t *testing.T, s *dialect.Server, m jsonrpc.Message, in dialect.Tr
 	}
 	stateless := c.Facts.Era == dialect.StatelessEra
 	opens := m.Method == mcp.MethodInitialize && m.Kind == jsonrpc.Request // a session, of any revision
-	if stateless != s.Modern(m, in.Headers, in.Session != nil) || !stateless && !opens && in.Session != nil && c.Facts != in.Session.Facts {
+	if stateless != s.IsStateless(m, in.Headers, in.Session != nil) || !stateless && !opens && in.Session != nil && c.Facts != in.Session.Facts {
 		t.Fatalf("%s %s: opened in %s", m.Method, m.Params, c.Facts.Revision)
 	}
 }

@@ -16,9 +16,9 @@ type Question struct {
 	method string
 	params jsontext.Value
 	form   jsontext.Value // the newest form of the params, if the client got an older one
-	// Visit is the URL of an elicitation in URL mode, and VisitID its
-	// elicitationId, if the revision has one.
-	Visit, VisitID string
+	// ElicitationURL and ElicitationID are those of an elicitation in URL mode. The id is empty if
+	// the revision has none.
+	ElicitationURL, ElicitationID string
 }
 
 // Question converts a request to the caller into the form of its revision. It
@@ -29,7 +29,7 @@ func (c *Call) Question(method string, params any) (*Question, error) {
 	if p, ok := params.(*mcp.ElicitParams); ok {
 		p = c.Facts.identified(p)
 		params = p
-		q.Visit, q.VisitID = p.URL, p.ElicitationID
+		q.ElicitationURL, q.ElicitationID = p.URL, p.ElicitationID
 		if !c.Facts.RichForms {
 			q.form = p.RequestedSchema
 		}

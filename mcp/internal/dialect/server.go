@@ -118,10 +118,10 @@ func (s *Server) NumberHeaders() bool {
 // it returns an *mcp.Error or a *Refusal, and still a Call, which encodes the
 // error for the caller.
 //
-// Modern says which era the message belongs to.
+// IsStateless says which era the message belongs to.
 func (s *Server) Open(m jsonrpc.Message, in TransportInfo) (*Call, error) {
 	era := SessionEra
-	if s.Modern(m, in.Headers, in.Session != nil) {
+	if s.IsStateless(m, in.Headers, in.Session != nil) {
 		era = StatelessEra
 	}
 	meta, err := readRequestMeta(m.Params, era)
@@ -145,13 +145,13 @@ func (s *Server) openUnreadable(m jsonrpc.Message, in TransportInfo, era Era, er
 	return c, err
 }
 
-// Modern reports whether Open treats m as a message of the stateless era. The method does not
+// IsStateless reports whether Open treats m as a message of the stateless era. The method does not
 // matter. Without a session, a version header or metadata of the stateless era decide, unless header
 // and metadata name the same revision with sessions. In a session, the keys of the stateless era have
 // no meaning and belong to clients that send them to all servers; only a message that names a
 // stateless revision as its own is of that era: over HTTP in the version header, over a connection
 // in its metadata.
-func (s *Server) Modern(m jsonrpc.Message, h *Headers, inSession bool) bool {
+func (s *Server) IsStateless(m jsonrpc.Message, h *Headers, inSession bool) bool {
 	meta := rawjson.Member(m.Params, "_meta")
 	switch {
 	case h.namesStateless():

@@ -246,7 +246,7 @@ func (h *Handler) dispatch(w http.ResponseWriter, r *http.Request, in *exchange.
 	}
 	inSession := len(r.Header[httpheader.SessionID]) > 0
 	switch {
-	case !h.stateful || h.core.Dialect().Modern(m, in.Headers, inSession):
+	case !h.stateful || h.core.Dialect().IsStateless(m, in.Headers, inSession):
 		return h.stateless(w, r, in)
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
 		return h.initialize(w, r, in)

@@ -7,7 +7,7 @@ import (
 
 // elicitParams is the schema of a form or, if the revision has modes, of a URL elicitation.
 func elicitParams(g *generator) node {
-	kinds := g.since(g.facts.ElicitURL, []form{elicitForm}, elicitVisit)
+	kinds := g.since(g.facts.ElicitURL, []form{elicitForm}, urlElicitation)
 	return oneOf(kinds...)(g)
 }
 
@@ -20,7 +20,7 @@ func elicitForm(g *generator) node {
 	return record([]string{"message", "requestedSchema"}, properties)
 }
 
-func elicitVisit(g *generator) node {
+func urlElicitation(g *generator) node {
 	properties, required := g.questionMembers(), []string{"message", "mode", "url"}
 	properties["mode"] = node{"const": string(mcp.ElicitURL)}
 	properties["url"] = uri(g)

@@ -158,7 +158,7 @@ func init() {
 		"StringSchema.default": {exists: richForms},
 		"NumberSchema.default": {exists: richForms},
 
-		"URLElicitationRequiredData.elicitations": {form: list(elicitVisit)},
+		"URLElicitationRequiredData.elicitations": {form: list(urlElicitation)},
 
 		"Tool.title":        {exists: titles},
 		"Tool.inputSchema":  {form: inputSchema},
