@@ -2,8 +2,8 @@
 // scripts, and the files among its arguments, its variables and in its working directory that
 // are code. It starts nothing, and decides nothing.
 //
-// Find digests each file before it reads it, so that a file that is exchanged meanwhile has
-// another digest than what was found in it, and Verify finds it.
+// Find digests programs, scripts and recipes before it reads them, so that one that is exchanged
+// meanwhile is found by Verify. Settings and manifests, which decide what is searched, are read first.
 package commandfiles
 
 import (
