@@ -111,6 +111,37 @@ func TestTemplateDoesNotAnswerForAResourceOfAnotherUpstream(t *testing.T) {
 	})
 }
 
+// Equal URIs (RFC 3986 6.2.2.1 and 6.2.2.2) have one owner, which gets the URI as it has listed it.
+func TestEqualURIsHaveOneOwner(t *testing.T) {
+	t.Parallel()
+	good, greedy := librarian("good", nil), librarian("greedy", nil)
+	offer(good, "file:///a~b")
+	offer(greedy, "FILE:///a%7Eb")
+	greedy.AddTemplate(mcp.ResourceTemplate{URITemplate: "file:///{+rest}", Name: "all"}, saying("greedy"), mcpserver.UncheckedVariables())
+	_, c := open(t, nil, upstream("good", good), upstream("greedy", greedy))
+	var listed []string
+	for r, err := range c.Resources(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, r.URI)
+	}
+	if want := []string{"file:///a~b", "fondaco://greedy/FILE:///a%7Eb"}; !slices.Equal(listed, want) {
+		t.Errorf("got %q, want %q", listed, want)
+	}
+	for uri, want := range map[string]string{
+		"file:///a~b": "good", "file:///a%7Eb": "good", "FILE:///a%7Eb": "good", "File:///%61%7eb": "good", "fondaco://good/file:///%61~b": "good",
+		"fondaco://greedy/FILE:///a%7Eb": "greedy", "fondaco://greedy/file:///A~b": "greedy",
+	} {
+		result, err := c.ReadResource(t.Context(), uri)
+		if err != nil || len(result.Contents) != 1 || result.Contents[0].Text != want {
+			t.Errorf("%s: got %+v, %v, want that of %s", uri, result, err, want)
+		}
+	}
+	wantLink(t, c, "greedy", "file:///a%7Eb", "fondaco://greedy/file:///a%7Eb")
+	wantLink(t, c, "good", "file:///a%7eb", "file:///a%7eb")
+}
+
 // A client reads what a result has named, in the same session or in a later one, when the host does
 // not know any more who has named it. It never reads the resource of another server.
 func TestURIThatAResultNamesNeverLeadsToTheTemplateOfAnother(t *testing.T) {

@@ -18,6 +18,13 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 	return &URITemplate{parsed}, nil
 }
 
+// NormalizeURI returns what all URIs that are equal to one have in common: scheme and host in lower case, unreserved
+// characters not encoded, and other encodings with digits in capitals. It is for comparisons; a server may distinguish
+// what is in place of a host, so read the URI as it was listed. Resources and templates of a server are found by it.
+//
+// Spec: RFC 3986 6.2.2.1 and 6.2.2.2
+func NormalizeURI(uri string) string { return uritemplate.Normalize(uri) }
+
 // String returns the text of the template.
 func (t *URITemplate) String() string { return t.parsed.String() }
 

@@ -21,7 +21,7 @@ type callerFeatures struct {
 	found *Catalog // as the upstream defines them, without those of everybody
 	set   *mcpserver.FeatureSet
 	on    *link.Conn // over which requests for them are sent, or nil
-	// claims are the numbers of the claims on the URIs of the resources, see claim.
+	// claims are the numbers of the claims on the resources, by the normal form of the URI, see claim.
 	claims  map[string]uint64
 	listing host.Listing // who sees them
 	bytes   int          // of the definitions

@@ -59,7 +59,7 @@ func (s callerReads) fillSet(c *callerFeatures, on *link.Conn) {
 		}
 	}
 	holder := func(uri string) string {
-		if offer, ok := s.set.merger.offer(uri); ok && offer.since < c.claims[uri] {
+		if offer, ok := s.set.merger.offer(uri); ok && offer.since < c.claims[mcpserver.NormalizeURI(uri)] {
 			return offer.key
 		}
 		return s.Key

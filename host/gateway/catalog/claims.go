@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // A claim says which upstream has a URI. The earliest claim on a URI is the valid one.
@@ -28,8 +29,8 @@ func (o *claimOrder) next() uint64 { return o.last.Add(1) }
 // the upstream is restarted, suspended or replaced by another one with its key, the claim stays valid
 // until its next list.
 type offers struct {
-	byURI   map[string]claim
-	settled bool // the upstreams have started once
+	byURI   map[string]claim // by the normal form
+	settled bool             // the upstreams have started once
 }
 
 // update brings the claims up to date with the lists of the upstreams, in their order.
@@ -80,20 +81,20 @@ func (o *offers) removeUnlisted(sources []*Source) {
 }
 
 // holder returns the key of the upstream that has a resource, or "".
-func (o *offers) holder(uri string) string { return o.byURI[uri].key }
+func (o *offers) holder(uri string) string { return o.byURI[mcpserver.NormalizeURI(uri)].key }
 
-// claimable returns the URIs of the catalog on which its upstream has a claim: those of resources,
-// and of the documents of tools, which need not be listed. Qualified URIs belong to nobody.
+// claimable returns the normal forms of the URIs of the catalog on which its upstream has a claim: those of resources,
+// and of the documents of tools, which need not be listed. Equal URIs have one owner. Qualified URIs belong to nobody.
 func (c *Catalog) claimable() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range c.resources {
-			if uri := c.resources[i].URI; !host.IsQualified(uri) && !yield(uri) {
+			if uri := c.resources[i].URI; !host.IsQualified(uri) && !yield(mcpserver.NormalizeURI(uri)) {
 				return
 			}
 		}
 		for i := range c.tools {
 			for _, uri := range documentLinks(&c.tools[i]) {
-				if !host.IsQualified(uri) && !yield(uri) {
+				if !host.IsQualified(uri) && !yield(mcpserver.NormalizeURI(uri)) {
 					return
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // mergedCatalog holds the features of all upstreams by the identifier that clients use:
@@ -42,8 +43,8 @@ type merger struct {
 
 // mergedResources are the results of a merge about resources. They are not changed.
 type mergedResources struct {
-	offers     map[string]claim
-	registered map[string]bool // by URI
+	offers     map[string]claim // by the normal form of the URI
+	registered map[string]bool  // by URI
 }
 
 // publish makes the results of a merge available to requests. The caller holds mu.
@@ -140,7 +141,7 @@ func mergeCatalogs(inputs []mergeInput, templates map[string]string, offered *of
 		for _, r := range cat.resources {
 			entry := Entry[mcp.Resource]{source: &s.SourceParams, UpstreamName: r.URI, Definition: r}
 			s.presenter.markResource(omitted, &entry.Definition, imitates)
-			entry.Definition.URI = s.presenter.clientURI(r.URI, offered.byURI[r.URI].key, "resource", omitted)
+			entry.Definition.URI = s.presenter.clientURI(r.URI, offered.holder(r.URI), "resource", omitted)
 			addEntry(merged.resources, entry.Definition.URI, entry, omitted, "resource")
 		}
 		for _, t := range cat.admitted.Templates {
@@ -207,7 +208,7 @@ func reconcile[Def any](registered, wanted map[string]Entry[Def], omitted omissi
 // offer returns the claim of the upstream that lists a resource.
 func (m *merger) offer(uri string) (c claim, ok bool) {
 	if merged := m.merged.Load(); merged != nil {
-		c, ok = merged.offers[uri]
+		c, ok = merged.offers[mcpserver.NormalizeURI(uri)]
 	}
 	return c, ok
 }

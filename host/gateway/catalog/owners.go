@@ -33,7 +33,7 @@ func (set *Set) Owner(ctx context.Context, c link.Caller, uri string) (owner Own
 			return owner, false
 		}
 		on, ok := s.View(c).resource(search, plain)
-		return Owner{s, plain, on}, ok
+		return Owner{s, s.View(c).listedAs(plain), on}, ok
 	}
 	if first, ok := set.firstClaim(c, uri); ok {
 		s := set.byKey(first.key)
@@ -41,7 +41,7 @@ func (set *Set) Owner(ctx context.Context, c link.Caller, uri string) (owner Own
 			return owner, false
 		}
 		_, on := s.View(c).claim(uri)
-		return Owner{s, uri, on}, true
+		return Owner{s, s.View(c).listedAs(uri), on}, true
 	}
 	return set.firstMatch(search, c, uri)
 }
@@ -77,7 +77,40 @@ func (set *Set) firstListed(c link.Caller, uri string) (first claim, ok bool) {
 }
 
 func (c *Catalog) hasResource(uri string) bool {
-	return slices.ContainsFunc(c.resources, func(r mcp.Resource) bool { return r.URI == uri })
+	_, ok := c.listedAs(uri)
+	return ok
+}
+
+// listedAs returns the URI under which a resource is listed: the one that is given, else the first that is equal.
+func (c *Catalog) listedAs(uri string) (listed string, ok bool) {
+	if slices.ContainsFunc(c.resources, func(r mcp.Resource) bool { return r.URI == uri }) {
+		return uri, true
+	}
+	normal := mcpserver.NormalizeURI(uri)
+	i := slices.IndexFunc(c.resources, func(r mcp.Resource) bool { return mcpserver.NormalizeURI(r.URI) == normal })
+	if i < 0 {
+		return "", false
+	}
+	return c.resources[i].URI, true
+}
+
+// listedAs returns the URI under which the upstream has listed a resource to the caller: the one that is given, unless
+// it lists an equal one alone.
+func (v View) listedAs(uri string) string {
+	capable, own := v.features()
+	catalogs := []*Catalog{v.source.Visible(), capable.catalog()}
+	for _, features := range own {
+		catalogs = append(catalogs, features.found)
+	}
+	equal := uri
+	for _, c := range slices.Backward(catalogs) {
+		if listed, ok := c.listedAs(uri); ok && listed == uri {
+			return uri
+		} else if ok {
+			equal = listed
+		}
+	}
+	return equal
 }
 
 const (
@@ -119,14 +152,14 @@ type namedToCaller struct {
 
 // namedByOne are the resources that one upstream has named to one caller.
 type namedByOne struct {
-	since map[string]uint64 // by URI
+	since map[string]uint64 // by the normal form of the URI
 	order []string          // oldest first
 	bytes int               // of the URIs
 }
 
 // add adds a claim, unless the upstream has it already.
 func (n *namedResources) add(c link.Caller, owner mcpserver.Owner, uri string, added claim) {
-	if len(uri) > maxNamedURIBytes {
+	if uri = mcpserver.NormalizeURI(uri); len(uri) > maxNamedURIBytes {
 		return
 	}
 	all := n.of(c, owner)
@@ -206,6 +239,7 @@ func (n *namedResources) removeCaller(c link.Caller, all *namedToCaller) {
 
 // first returns the earliest claim on a URI that was named to a caller.
 func (n *namedResources) first(c link.Caller, uri string) (first claim, ok bool) {
+	uri = mcpserver.NormalizeURI(uri)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for key, named := range n.namedTo(c) {
@@ -218,6 +252,7 @@ func (n *namedResources) first(c link.Caller, uri string) (first claim, ok bool)
 
 // has reports whether an upstream has named a resource to a caller.
 func (n *namedResources) has(c link.Caller, key, uri string) bool {
+	uri = mcpserver.NormalizeURI(uri)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	named := n.namedTo(c)[key]

@@ -114,6 +114,7 @@ func (v View) hiddenToolIn(cat *Catalog, wire string) (name string, outcome host
 // there is no claim.
 func (v View) claim(uri string) (since uint64, on *link.Conn) {
 	capable, own := v.features()
+	uri = mcpserver.NormalizeURI(uri)
 	if capable != nil && capable.claims[uri] > 0 {
 		return capable.claims[uri], nil
 	}
