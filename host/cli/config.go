@@ -183,6 +183,10 @@ func (m *Main) readConfig(path string, strict bool, ask inputFunc) (*config.Conf
 	for _, f := range c.Errors {
 		m.message("%s", f.Error())
 	}
+	if m.briefNotes && len(c.Warnings) > 1 {
+		m.info("notes about %s: %d; %s config check --config %s shows them", path, len(c.Warnings), m.program(), quote(path))
+		return c, nil
+	}
 	for _, f := range c.Warnings {
 		m.info("note: %s", f.Error())
 	}

@@ -50,21 +50,41 @@ func (p *serverConn) promptNamed(ctx context.Context, m *Main, written string) (
 	return mcp.Prompt{}, p.unknownError(ctx, m, "prompt", written, names)
 }
 
-// featureHint returns the hint that names the feature that is probably meant: one of the same
-// name if no server was typed, else a similar one.
+// maxHints limits the names in a hint.
+const maxHints = 3
+
+// featureHint returns the hint that names the features that are probably meant, whole: one of the same
+// name if no server was typed, else those that begin as it was typed, else a similar one.
 func featureHint(written string, names []string) string {
+	var begin []string
 	for _, name := range names {
-		if _, rest, ok := strings.Cut(name, "/"); ok && rest == written {
+		_, rest, ok := strings.Cut(name, "/")
+		if ok && rest == written {
 			return fmt.Sprintf(" (did you mean %s?)", name)
 		}
+		if written != "" && (strings.HasPrefix(name, written) || ok && strings.HasPrefix(rest, written)) {
+			begin = append(begin, name)
+		}
 	}
-	return didYouMean(written, names)
+	if len(begin) == 0 {
+		return didYouMean(written, names)
+	}
+	more := ""
+	if len(begin) > maxHints {
+		begin, more = begin[:maxHints], fmt.Sprintf(" or %d others", len(begin)-maxHints)
+	} else if last := len(begin) - 1; last > 0 {
+		begin, more = begin[:last], " or "+begin[last]
+	}
+	return fmt.Sprintf(" (did you mean %s%s?)", strings.Join(begin, ", "), more)
 }
 
 // unknownError explains why there is no feature of a name: the state of its server, or
 // the name is wrong.
 func (p *serverConn) unknownError(ctx context.Context, m *Main, kind, written string, names []string) error {
-	plain := usagef("%s %q: unknown%s; %s %ss lists them", kind, written, featureHint(written, names), m.program(), kind)
+	unknown := func(known []string) error {
+		return usagef("%s %q: unknown%s; %s %ss lists them", kind, written, featureHint(written, known), m.program(), kind)
+	}
+	plain := unknown(names)
 	if p.statuses == nil {
 		return plain
 	}
@@ -72,6 +92,9 @@ func (p *serverConn) unknownError(ctx context.Context, m *Main, kind, written st
 	all, err := p.statuses(ctx)
 	if err != nil {
 		return err
+	}
+	if featureHint(written, names) == "" { // perhaps the beginning of a server that cannot be reached
+		plain = unknown(keysOf(all))
 	}
 	i := slices.IndexFunc(all, func(s host.Status) bool { return s.Key == key })
 	switch {
@@ -87,11 +110,14 @@ func (p *serverConn) unknownError(ctx context.Context, m *Main, kind, written st
 }
 
 func unknownServer(m *Main, key string, all []host.Status) error {
-	var keys []string
+	return usagef("server %q: unknown%s; %s servers lists them", key, featureHint(key, keysOf(all)), m.program())
+}
+
+func keysOf(all []host.Status) (keys []string) {
 	for _, s := range all {
 		keys = append(keys, s.Key)
 	}
-	return usagef("server %q: unknown%s; %s servers lists them", key, didYouMean(key, keys), m.program())
+	return keys
 }
 
 // unavailableError explains why clients do not see a feature of an upstream, nil if it

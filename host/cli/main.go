@@ -47,6 +47,7 @@ type Main struct {
 	closers        []func()
 	answering      sync.Mutex        // held while the user is asked for an input
 	inputsAsked    bool              // guarded by answering: the user is asked for no further input
+	briefNotes     bool              // the notes about a configuration are counted, not printed
 	answers        map[string]string // guarded by answering: to inputs of the configuration
 	key            *userkey.Source   // nil before the first use of userKey
 	storeURL       string            // what --store says; empty without the flag

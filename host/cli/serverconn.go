@@ -209,6 +209,7 @@ func commandTarget(words []string) (mcpclient.Target, error) {
 
 // startHost starts a host in this process that no other process can reach.
 func (e *serverFlags) startHost(ctx context.Context, m *Main, key string, p *serverConn) (mcpclient.Target, error) {
+	m.briefNotes = true // each call would repeat them
 	h := &hostProcess{config: e.config, only: key}
 	if err := h.open(m, nil, nil); err != nil {
 		return nil, err
