@@ -21,6 +21,7 @@ a secret is refused; ${env:NAME} and ${input:ID} are not.`,
 type addCommand struct {
 	path         string
 	env, headers list
+	token        string
 	command      []string // what follows --, nil without --
 }
 
@@ -34,6 +35,7 @@ func (v *addCommand) declare(f *flag.FlagSet) {
 	declareConfig(f, &v.path)
 	f.Var(&v.env, "env", "set a variable, `KEY=VALUE`; may be repeated")
 	f.Var(&v.headers, "header", "send a header, `KEY: VALUE`; may be repeated")
+	f.StringVar(&v.token, "token", "", "send the bearer token `TOKEN`, or that in @FILE")
 }
 
 func (v *addCommand) takeCommand(words []string) { v.command = words }
@@ -45,6 +47,14 @@ func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
 	path, err := m.configPath(v.path)
 	if err != nil {
 		return err
+	}
+	if v.token != "" {
+		token := requestHeaders{token: v.token, references: true}
+		header, err := token.read("")
+		if err != nil {
+			return err
+		}
+		v.headers = append(v.headers, "Authorization: "+header.Get("Authorization"))
 	}
 	s, err := config.NewServer(operands[0], append(operands[1:], v.command...), v.env, v.headers)
 	if err != nil {

@@ -22,6 +22,8 @@ const tokenVariable = "FONDACO_TOKEN"
 type requestHeaders struct {
 	token string
 	lines list
+	// references are allowed: a program that reads the headers from a file expands them.
+	references bool
 }
 
 func (h *requestHeaders) declare(f *flag.FlagSet) {
@@ -60,9 +62,12 @@ func (h *requestHeaders) read(fallback string) (http.Header, error) {
 	case value == "":
 		from, value = "$"+tokenVariable, fallback
 	}
-	token, err := tokenOf(value)
-	if err != nil {
-		return nil, usagef("%s: %w", from, err)
+	token := value
+	if !h.references || !config.Refers(value) {
+		var err error
+		if token, err = tokenOf(value); err != nil {
+			return nil, usagef("%s: %w", from, err)
+		}
 	}
 	header.Set("Authorization", "Bearer "+token)
 	return header, nil

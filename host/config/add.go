@@ -1,9 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
+	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 
@@ -109,8 +112,40 @@ func (e *edit) addInputs(s *Server, v jsontext.Value, ids []string) ([]string, e
 // Endpoint is how a client connects to the host: to a URL, or by starting a program.
 type Endpoint struct {
 	URL     string
+	Header  http.Header // that the client sends to the URL
 	Command []string
 }
+
+// LiteralSecrets returns the places of the endpoint where a file would have what is probably a secret as text, for
+// people. What refers to a variable is none.
+func (e Endpoint) LiteralSecrets() (places []string) {
+	if part := SecretInURL(e.URL); part != "" {
+		places = append(places, part)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Header)) {
+		text := e.Header.Get(name)
+		if !reference.MatchString(text) {
+			text = curly.ReplaceAllString(text, "$${$1:$2}")
+		}
+		if hasLiteralSecret(name, text) {
+			places = append(places, fmt.Sprintf("header %q", name))
+		}
+	}
+	return places
+}
+
+// HasReferences reports whether the client gets headers that it expands itself.
+func (e Endpoint) HasReferences() bool {
+	for _, values := range e.Header {
+		if slices.ContainsFunc(values, Refers) {
+			return true
+		}
+	}
+	return false
+}
+
+// Refers reports whether a text has a reference, of the form of any client.
+func Refers(text string) bool { return reference.MatchString(text) || curly.MatchString(text) }
 
 // Connect returns the change that adds the host to a client's file at a path, under a
 // name. An existing entry with that name is replaced.
@@ -133,7 +168,7 @@ func (c Client) Connect(path, name string, at Endpoint) (*Change, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	change.after = e.content
-	if SecretInURL(at.URL) == "" {
+	if len(at.LiteralSecrets()) == 0 {
 		change.shown = e.lastWritten
 	}
 	return change, nil
@@ -157,6 +192,11 @@ func (c Client) entry(at Endpoint) (jsontext.Value, error) {
 	case at.URL != "":
 		o.add("type", c.format.remote, c.format.remote != "")
 		o.add(c.format.url, at.URL, true)
+		var headers orderedObject
+		for _, name := range slices.Sorted(maps.Keys(at.Header)) {
+			headers.add(name, at.Header.Get(name), true)
+		}
+		o.add(cmp.Or(c.format.headers, "headers"), &headers, len(headers.members) > 0)
 	case c.format.array:
 		o.add("type", c.format.local, true)
 		o.add("command", at.Command, true)

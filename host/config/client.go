@@ -41,11 +41,12 @@ const (
 
 // entryFormat has the member names and values that a client uses in an entry.
 type entryFormat struct {
-	url    string // the member for a URL; empty if the client supports no URLs
-	remote string // the value of "type" of an entry with a URL, if required
-	local  string // the value of "type" of an entry with a command, if required
-	more   string // members that every entry needs, after a comma
-	array  bool   // a command is an array
+	url     string // the member for a URL; empty if the client supports no URLs
+	headers string // the member for headers, if it is not "headers"
+	remote  string // the value of "type" of an entry with a URL, if required
+	local   string // the value of "type" of an entry with a command, if required
+	more    string // members that every entry needs, after a comma
+	array   bool   // a command is an array
 }
 
 // mcpServers is the path that most clients use.
@@ -105,7 +106,7 @@ var clients = []Client{
 		user: []filePath{{inXDGOrConfig, "zed/settings.json"}}, project: []string{".zed/settings.json"},
 	},
 	{
-		ID: "codex", Name: "Codex", servers: []string{"mcp_servers"}, format: entryFormat{url: "url"},
+		ID: "codex", Name: "Codex", servers: []string{"mcp_servers"}, format: entryFormat{url: "url", headers: "http_headers"},
 		user: []filePath{{inCodex, "config.toml"}}, project: []string{".codex/config.toml"},
 	},
 	{

@@ -5,6 +5,8 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -125,6 +127,12 @@ func tomlValue(v any) string {
 			items = append(items, tomlValue(item))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
+	case map[string]any:
+		var items []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			items = append(items, tomlString(key)+" = "+tomlValue(v[key]))
+		}
+		return "{ " + strings.Join(items, ", ") + " }"
 	}
 	return fmt.Sprint(v)
 }

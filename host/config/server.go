@@ -65,6 +65,9 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 		case !IsHeaderValue(strings.TrimSpace(text)):
 			return nil, fmt.Errorf("header %q: found a control character in the value, want one line of text", strings.TrimSpace(name))
 		}
+		if slices.ContainsFunc(e.headers, func(p pair) bool { return strings.EqualFold(p.name, strings.TrimSpace(name)) }) {
+			return nil, fmt.Errorf("header %q: found it twice, want it once", strings.TrimSpace(name))
+		}
 		e.headers = append(e.headers, pair{strings.TrimSpace(name), field{text: strings.TrimSpace(text)}})
 	}
 	switch {
