@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +39,8 @@ import (
 //
 // and the program "server", see newScriptServer. $URL is the demonstration,
 // $LOCKED a server that wants tokens of $ISSUER, and below $ODD is what no server
-// should answer.
+// should answer. $PROXY is a proxy by which alone the demonstration is reached as
+// http://remote.example.
 func TestScripts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the sessions use paths as Unix has them")
@@ -47,6 +50,8 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(stop)
 	web := httptest.NewServer(srv.HTTPHandler())
 	t.Cleanup(web.Close)
+	proxy := httptest.NewServer(proxyTo(web.URL))
+	t.Cleanup(proxy.Close)
 	odd := httptest.NewServer(oddities())
 	t.Cleanup(odd.Close)
 	as := newAuthority(t)
@@ -66,6 +71,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, "run"))
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each command takes a second longer under -race
 			e.Setenv("URL", web.URL)
+			e.Setenv("PROXY", proxy.URL)
 			e.Setenv("ODD", odd.URL)
 			e.Setenv("LOCKED", locked)
 			e.Setenv("ISSUER", as.URL)
@@ -73,6 +79,25 @@ func TestScripts(t *testing.T) {
 			e.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere") // no keyring of who runs the tests
 			return nil
 		},
+	})
+}
+
+// proxyTo is a proxy that knows one host.
+func proxyTo(address string) http.Handler {
+	target, err := url.Parse(address)
+	if err != nil {
+		panic(err)
+	}
+	forward := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.URL.Path = r.In.URL.Path
+	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Host != "remote.example" {
+			http.Error(w, "the proxy does not know the host", http.StatusBadGateway)
+			return
+		}
+		forward.ServeHTTP(w, r)
 	})
 }
 
