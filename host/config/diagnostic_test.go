@@ -47,8 +47,8 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 		{`{"mcpServers": {"a": {"url": "http://h", "serverUrl": "http://i"}}}`, []string{`1:55: /mcpServers/a/serverUrl: found a value that differs from url, want one of the two`}},
 		{`{"mcpServers": {"a": {"command": "c", "type": "http"}}}`, []string{`1:22: /mcpServers/a: found the type of a url beside a command, want "stdio" or none`}},
 		{`{"mcpServers": {"a": {"command": "c", "headers": {"a": "b"}}}}`, []string{`1:56: /mcpServers/a/headers/a: found a header beside a command, want headers beside a url only`}},
-		{`{"mcpServers": {"a": {"url": "ftp://h"}}}`, []string{`1:30: /mcpServers/a/url: want an http or https URL such as https://example.com/mcp, or unix:///PATH`}},
-		{`{"mcpServers": {"a": {"url": "unix://run/a.sock"}}}`, []string{`1:30: /mcpServers/a/url: want an http or https URL such as https://example.com/mcp, or unix:///PATH`}},
+		{`{"mcpServers": {"a": {"url": "ftp://h"}}}`, []string{`1:30: /mcpServers/a/url: found an address that no server has, want an http or https URL such as https://example.com/mcp, or unix:///PATH`}},
+		{`{"mcpServers": {"a": {"url": "unix://run/a.sock"}}}`, []string{`1:30: /mcpServers/a/url: found an address that no server has, want an http or https URL such as https://example.com/mcp, or unix:///PATH`}},
 		{`{"mcpServers": {"a": {"url": "unix:///a.sock", "type": "http", "headers": {"a": "b"}}}}`, []string{
 			`1:22: /mcpServers/a: found a type beside a unix socket, want none: its messages are lines, as over stdio`,
 			`1:81: /mcpServers/a/headers/a: found a header beside a unix socket, want headers beside an http or https URL only`,
@@ -68,14 +68,14 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 		}},
 		{`{"mcpServers": {"a": {"url": "http://h", "type": "htp"}}}`, []string{`1:50: /mcpServers/a/type: found "htp", want "stdio", "http" or "sse" (did you mean "http"?)`}},
 		{`{"mcpServers": {"a": {"url": "http://h", "args": ["x"]}}}`, []string{`1:51: /mcpServers/a/args/0: found a member for a command beside a url, want it beside a command only`}},
-		{`{"mcpServers": {"a": {"command": "${UNSET}"}}}`, []string{`1:34: /mcpServers/a/command: the variable UNSET is not set`}},
+		{`{"mcpServers": {"a": {"command": "${UNSET}"}}}`, []string{`1:34: /mcpServers/a/command: the variable UNSET is not set, want it in the environment of the host, or a default as in ${UNSET:-text}`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${env:UNSET} ${GONE}"]}}}`, []string{
-			`1:48: /mcpServers/a/args/0: the variable UNSET is not set`,
-			`1:48: /mcpServers/a/args/0: the variable GONE is not set`,
+			`1:48: /mcpServers/a/args/0: the variable UNSET is not set, want it in the environment of the host, or a default as in ${UNSET:-text}`,
+			`1:48: /mcpServers/a/args/0: the variable GONE is not set, want it in the environment of the host, or a default as in ${GONE:-text}`,
 		}},
-		{`{"mcpServers": {"a": {"command": "c", "env": {"A": "${FONDACO_KEYS:-}"}}}}`, []string{`1:52: /mcpServers/a/env/A: the variable FONDACO_KEYS has secrets of the host, which no server gets`}},
-		{`{"mcpServers": {"a": {"command": "c", "args": ["${FONDACO_STORE}"]}}}`, []string{`1:48: /mcpServers/a/args/0: the variable FONDACO_STORE has secrets of the host, which no server gets`}},
-		{`{"mcpServers": {"a": {"url": "http://h", "headers": {"A": "${env:` + userkey.Variable + `}"}}}}`, []string{`1:59: /mcpServers/a/headers/A: the variable ` + userkey.Variable + ` has secrets of the host, which no server gets`}},
+		{`{"mcpServers": {"a": {"command": "c", "env": {"A": "${FONDACO_KEYS:-}"}}}}`, []string{`1:52: /mcpServers/a/env/A: the variable FONDACO_KEYS has secrets of the host, which no server gets; want another variable`}},
+		{`{"mcpServers": {"a": {"command": "c", "args": ["${FONDACO_STORE}"]}}}`, []string{`1:48: /mcpServers/a/args/0: the variable FONDACO_STORE has secrets of the host, which no server gets; want another variable`}},
+		{`{"mcpServers": {"a": {"url": "http://h", "headers": {"A": "${env:` + userkey.Variable + `}"}}}}`, []string{`1:59: /mcpServers/a/headers/A: the variable ` + userkey.Variable + ` has secrets of the host, which no server gets; want another variable`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${input:x}, want an input of that id among "inputs"`}},
 		{`{"inputs": [{"id": "x"}], "mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:73: /mcpServers/a/args/0: input "x": there is no terminal to ask for it; set the variable FONDACO_INPUT_X`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${command:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${command:x}, want ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${file:PATH}, ${workspaceFolder} or ${userHome}`}},
@@ -140,11 +140,11 @@ func TestErrorsInTOMLHaveLineAndColumn(t *testing.T) {
 	for content, want := range map[string]string{
 		"[mcp_servers.a]\ncommand = 1\n":                      `2:11: /mcp_servers/a/command: found a number, want a string, or an array of strings`,
 		"[mcp_servers.a]\ncommand = \"c\"\nargs = [\"x\", 2]": `3:14: /mcp_servers/a/args/1: found a number, want a string`,
-		"[mcp_servers]\n[mcp_servers.a]\nurl = \"ftp://x\"\n": `3:7: /mcp_servers/a/url: want an http or https URL such as https://example.com/mcp, or unix:///PATH`,
+		"[mcp_servers]\n[mcp_servers.a]\nurl = \"ftp://x\"\n": `3:7: /mcp_servers/a/url: found an address that no server has, want an http or https URL such as https://example.com/mcp, or unix:///PATH`,
 		"x = 1\nx = 2\n":                `2:1: `,
 		"[mcp_servers.a]\ncommand = \n": `2:11: `,
-		"[mcp_servers.a]\ncommand = 'c'\nenv_vars = ['A', 'FONDACO_KEYS']":  `3:18: /mcp_servers/a/env_vars/1: the variable FONDACO_KEYS has secrets of the host, which no server gets`,
-		"[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'GONE'": `3:24: /mcp_servers/a/bearer_token_env_var: the variable GONE is not set`,
+		"[mcp_servers.a]\ncommand = 'c'\nenv_vars = ['A', 'FONDACO_KEYS']":  `3:18: /mcp_servers/a/env_vars/1: the variable FONDACO_KEYS has secrets of the host, which no server gets; want another variable`,
+		"[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'GONE'": `3:24: /mcp_servers/a/bearer_token_env_var: the variable GONE is not set, want it in the environment of the host`,
 	} {
 		path := write(t, dir, "config.toml", content)
 		_, err := config.Load(path, &config.Options{Env: env(nil), Strict: true})

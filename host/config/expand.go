@@ -38,7 +38,7 @@ const userKeyVariable = "FONDACO_USER_KEY"
 // storeVariable is the address of the store of the host, which may have a password.
 const storeVariable = "FONDACO_STORE"
 
-const hostSecretError = "the variable %s has secrets of the host, which no server gets"
+const hostSecretError = "the variable %s has secrets of the host, which no server gets; want another variable"
 
 // referenceForms lists the valid references for error messages.
 const referenceForms = "${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${file:PATH}, ${workspaceFolder} or ${userHome}"
@@ -198,7 +198,11 @@ func (r *resolver) variable(ref host.Reference, required bool, f field, own map[
 		return v
 	}
 	if required {
-		r.addError(f.at, "the variable %s is not set", ref.Name)
+		want := ", or a default as in ${" + ref.Name + ":-text}"
+		if isTOML(r.path) {
+			want = ""
+		}
+		r.addError(f.at, "the variable %s is not set, want it in the environment of the host%s", ref.Name, want)
 	}
 	return ref.Default
 }

@@ -214,7 +214,7 @@ func (r *resolver) fileEnv(e *entry) map[string]string {
 	}
 	variables, line := parseEnv(string(content))
 	if line > 0 {
-		r.addError(e.envFile.at, "line %d of the file: want NAME=VALUE", line)
+		r.addError(e.envFile.at, "found a line that is no variable, the number %d of the file; want NAME=VALUE, or a comment after #", line)
 	}
 	return variables
 }
@@ -227,7 +227,7 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 		return
 	}
 	if r.isKnown(e.url) && !isURL(address) {
-		r.addError(e.url.at, "want an http or https URL such as https://example.com/mcp, or unix:///PATH")
+		r.addError(e.url.at, "found an address that no server has, want an http or https URL such as https://example.com/mcp, or unix:///PATH")
 	}
 	u.Target, u.Transport = mcpclient.URL(address), "over HTTP"
 	if e.transport == transportEventStream {
