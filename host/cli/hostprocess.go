@@ -98,6 +98,8 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	o.OnDecision = h.recordDecision
 	h.gateway = gateway.New(h.upstreams, o)
 	m.onClose(h.gateway.Close)
+	running := h.gateway.Running
+	m.running.Store(&running)
 	return nil
 }
 

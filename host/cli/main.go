@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -41,10 +42,12 @@ type Main struct {
 	command  command
 	operands []string
 	// givenFlags are the names of the flags that the command line has, without dashes.
-	givenFlags     []string
-	policy         *policy.Policy // nil without a managed policy
-	policyVersion  fileVersion    // of the file when it was read
-	closers        []func()
+	givenFlags    []string
+	policy        *policy.Policy // nil without a managed policy
+	policyVersion fileVersion    // of the file when it was read
+	closers       []func()
+	// running returns the servers whose programs have not ended; nil without a host in this process.
+	running        atomic.Pointer[func() []string]
 	answering      sync.Mutex        // held while the user is asked for an input
 	inputsAsked    bool              // guarded by answering: the user is asked for no further input
 	briefNotes     bool              // the notes about a configuration are counted, not printed

@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) {
 	case "fondaco":
 		fondaco()
 	case "interrupted":
-		ctx, stop := cli.NotifyContext()
+		ctx, stop := cli.NotifyContext(func() {})
 		interruptTwice(ctx)
 		stop()
 		os.Exit(0)
@@ -42,6 +44,11 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "upstream":
 		mcpserver.Main(newUpstream(nil))
+		os.Exit(0)
+	case "stubborn": // ends by SIGKILL alone
+		signal.Ignore(syscall.SIGTERM, os.Interrupt)
+		go mcpserver.Main(newUpstream(nil))
+		time.Sleep(maxWait)
 		os.Exit(0)
 	case "dynamic", "dynamic sessions":
 		mcpserver.Main(newDynamicUpstream(os.Getenv(role) == "dynamic sessions"))

@@ -2,45 +2,84 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // RunProcess runs the program with the arguments, streams and environment of this
 // process, until it is done or the process gets SIGINT or SIGTERM, and returns the exit
-// code. The second of these signals ends the process at once.
+// code. The second of these signals ends the process at once; the programs that it leaves are named
+// on standard error.
 func RunProcess() int {
-	ctx, stop := notifyContext()
-	defer stop()
 	m := &Main{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Args: os.Args, Env: os.Environ(), Terminal: IsTerminal(os.Stdout),
 		Drawing:     IsTerminal(os.Stderr),
 		Interactive: IsTerminal(os.Stdin) && IsTerminal(os.Stderr),
 	}
+	ctx, stop := notifyContext(func() { nameLeftPrograms(m) })
+	defer stop()
 	return m.Main(ctx)
 }
 
-// notifyContext returns a context that SIGINT and SIGTERM end. Unlike
-// [signal.NotifyContext] it restores the default effect of both before the context ends:
-// whoever sees the shutdown can end the process with the next signal.
-func notifyContext() (ctx context.Context, stop func()) {
-	signals := make(chan os.Signal, 1)
+// notifyContext returns a context that SIGINT and SIGTERM end. The next of them ends the process as
+// if it were not caught, after atEnd has returned or a second has passed. No signal is lost in between.
+func notifyContext(atEnd func()) (ctx context.Context, stop func()) {
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
+	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		defer cancel()
 		defer signal.Stop(signals)
-		select {
-		case <-signals:
-		case <-ctx.Done():
+		for range 2 {
+			select {
+			case s := <-signals:
+				if ctx.Err() != nil {
+					endBy(s, atEnd)
+				}
+				cancel()
+			case <-stopped:
+				return
+			}
 		}
 	}()
 	return ctx, func() {
 		cancel()
+		close(stopped)
 		<-done
+	}
+}
+
+// endBy ends the process by a signal.
+func endBy(s os.Signal, atEnd func()) {
+	called := make(chan struct{})
+	go func() {
+		defer close(called)
+		atEnd()
+	}()
+	select {
+	case <-called:
+	case <-time.After(time.Second): // nobody reads standard error
+	}
+	signal.Reset(s)
+	if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {
+		time.Sleep(time.Second) // until it arrives
+	}
+	os.Exit(exitInterrupted)
+}
+
+// nameLeftPrograms says which programs a host leaves that ends now.
+func nameLeftPrograms(m *Main) {
+	running := m.running.Load()
+	if running == nil {
+		return
+	}
+	if names := (*running)(); len(names) > 0 {
+		fmt.Fprintf(os.Stderr, "fondaco: ended before the programs of these servers, which may still run: %s\n", strings.Join(names, ", "))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -251,4 +252,56 @@ func ready(base string) bool {
 func within(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	awaitCondition(t, func() (bool, string) { return so(), "not yet: " + what })
+}
+
+// The first signal gives programs four seconds to end. This one does not, so it is left.
+func TestSecondInterruptNamesTheProgramsThatItLeaves(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the test finds processes in /proc")
+	}
+	home := t.TempDir()
+	content := fmt.Sprintf(`{"mcpServers": {"stays": {"command": %q, "env": {%q: "stubborn"}}, "url": {"url": "http://127.0.0.1:9/mcp"}}}`, program(t), role)
+	if err := os.WriteFile(filepath.Join(home, "mcp.json"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host := start(t, home, program(t)+" up --yes --addr 127.0.0.1:0 --config mcp.json")
+	host.stderr.await(t, `stays .*ready|stays .*tools`)
+	left := childrenOf(host.Process.Pid)
+	t.Cleanup(func() {
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	ended := make(chan int, 1)
+	go func() { ended <- host.end(t) }()
+	for code := 0; ; time.Sleep(time.Millisecond) {
+		select {
+		case code = <-ended:
+		default:
+			_ = host.Process.Signal(os.Interrupt)
+			continue
+		}
+		if want := "the programs of these servers, which may still run: stays\n"; code != -1 || !strings.Contains(host.stderr.String(), want) {
+			t.Errorf("got exit code %d, %s, want an end by the signal and %q", code, host.stderr.String(), want)
+		}
+		break
+	}
+	if len(left) == 0 || !runs(left[0]) {
+		t.Errorf("got the processes %v, want one that is left", left)
+	}
+}
+
+// childrenOf returns the children of a process.
+func childrenOf(parent int) (pids []int) {
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range all {
+		stat, _ := os.ReadFile(path)
+		_, fields, _ := strings.Cut(string(stat), ") ")
+		words := strings.Fields(fields)
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && len(words) > 1 && words[1] == strconv.Itoa(parent) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

@@ -53,6 +53,16 @@ func (g *Gateway) Tools() []mcp.Tool {
 	return all
 }
 
+// Running returns the keys of the programs that have not ended yet. It may be called during Close.
+func (g *Gateway) Running() (keys []string) {
+	for _, u := range g.list() {
+		if u.connector.isProgram() && u.pool.IsRunning() {
+			keys = append(keys, u.Key)
+		}
+	}
+	return keys
+}
+
 // Close closes the connections to all upstreams, ends the processes that were started,
 // and waits for them. Shut the server down first.
 func (g *Gateway) Close() {

@@ -110,6 +110,9 @@ func (p *Pool) Close() {
 	p.work.Wait()
 }
 
+// IsRunning reports whether a connection has not ended yet, with its process.
+func (p *Pool) IsRunning() bool { return p.shared.ended.Err() == nil || len(p.All()) > 0 }
+
 // Retry restarts the connections that have failed or wait for the user, and those that
 // are connecting, because what the attempt ran into may be solved by now.
 func (p *Pool) Retry() {

@@ -3,6 +3,9 @@ package spawn
 import (
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -54,9 +57,30 @@ func (p *Process) escalate(begin time.Time) bool {
 		return true
 	}
 	p.signal((*tree).noteDescendants)
+	p.killed.Store(true)
 	p.signal((*tree).kill)
 	return p.waitUntil(time.Now().Add(killGrace))
 }
+
+// LeftContainer returns the name of a container that may still run, because Close has killed the program
+// that has started it before that could end it, or "". Call it after Close.
+func (p *Process) LeftContainer() string {
+	if !p.killed.Load() || !slices.Contains(containerPrograms, programName(runtime.GOOS, p.command.Path)) {
+		return ""
+	}
+	for i, arg := range p.command.Args {
+		if name, ok := strings.CutPrefix(arg, "--name="); ok {
+			return name
+		}
+		if arg == "--name" && i+1 < len(p.command.Args) {
+			return p.command.Args[i+1]
+		}
+	}
+	return "without a name of its own"
+}
+
+// containerPrograms run containers, which do not end with them.
+var containerPrograms = []string{"docker", "podman", "nerdctl"}
 
 func (p *Process) waitUntil(deadline time.Time) bool {
 	timer := time.NewTimer(time.Until(deadline))

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,10 +18,11 @@ import (
 // A Process holds pipes until Close is called, even after the child has ended.
 // All methods are safe for concurrent use.
 type Process struct {
-	cmd  *exec.Cmd
-	opts *Options
-	tree tree
-	end  func() error // shutDown, once
+	command Command // its path and arguments
+	cmd     *exec.Cmd
+	opts    *Options
+	tree    tree
+	end     func() error // shutDown, once
 
 	stdin  *os.File
 	stdout *os.File
@@ -30,6 +32,8 @@ type Process struct {
 	exited chan struct{} // closed when the leader has ended and its tree is killed
 	done   chan struct{} // closed when standard error has been read to its end, too
 	exit   *ExitError    // how it ended; set before done is closed
+
+	killed atomic.Bool // by Close
 
 	mu    sync.Mutex
 	ended bool // the tree must not be signalled any more: its id may have been reused
@@ -67,11 +71,12 @@ func start(c Command, opts *Options) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		cmd:    cmd,
-		opts:   opts,
-		tail:   newTail(opts.stderrLimit(), opts.stderrLine()),
-		exited: make(chan struct{}),
-		done:   make(chan struct{}),
+		command: Command{Path: c.Path, Args: c.Args},
+		cmd:     cmd,
+		opts:    opts,
+		tail:    newTail(opts.stderrLimit(), opts.stderrLine()),
+		exited:  make(chan struct{}),
+		done:    make(chan struct{}),
 	}
 	p.end = sync.OnceValue(p.shutDown)
 	theirs, err := p.connect()

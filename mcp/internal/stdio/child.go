@@ -67,6 +67,7 @@ type Child struct {
 	outputEnd  chan struct{} // closed by outputRead
 
 	closing   sync.Once
+	reporting sync.Once
 	lastLines []string // see LastLines
 }
 
@@ -130,7 +131,13 @@ func (c *Child) Write(ctx context.Context, msg []byte) error {
 // spawn.Process.Close.
 func (c *Child) Close() error {
 	c.closing.Do(func() { c.lastLines = c.process.LastLines() })
-	return c.lines.Close()
+	err := c.lines.Close()
+	c.reporting.Do(func() {
+		if name := c.process.LeftContainer(); name != "" {
+			c.stray.log.Warn("the program did not end and was killed; its container may still run", "container", name)
+		}
+	})
+	return err
 }
 
 // LastLines returns the last lines on standard error, as spawn.ExitError.LastLines does, at the

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -303,4 +304,49 @@ func TestCommandThatDoesNotStartIsAnError(t *testing.T) {
 	if c != nil || !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("got %v, %v, want %v", c, err, exec.ErrNotFound)
 	}
+}
+
+// What the program of containers has started is no descendant of it.
+func TestContainerOfAProgramThatWasKilledIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		program, want string
+		args          []string
+	}{
+		{"docker", "container=weather", []string{"run", "-i", "--name", "weather", "image"}},
+		{"podman", "container=weather", []string{"run", "--name=weather", "image"}},
+		{"docker", `container="without a name of its own"`, []string{"run", "-i", "image"}},
+		{"server", "", []string{"run", "--name=weather"}},
+	} {
+		path := filepath.Join(t.TempDir(), test.program)
+		if err := os.Symlink(executable(t), path); err != nil {
+			t.Skip(err)
+		}
+		var log bytes.Buffer
+		c, err := stdio.Start(spawn.Command{Path: path, Args: test.args, Env: map[string]string{roleVariable: "deaf"}},
+			&stdio.ChildOptions{Process: quick(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := c.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		}
+		if got := log.String(); strings.Count(got, "its container may still run") != min(1, len(test.want)) || !strings.Contains(got, test.want) {
+			t.Errorf("%s %q: got %q, want %q once", test.program, test.args, got, test.want)
+		}
+	}
+}
+
+func executable(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
