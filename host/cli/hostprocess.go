@@ -70,6 +70,10 @@ func (h *hostProcess) declare(f *flag.FlagSet) {
 	f.BoolVar(&h.calls, "calls", false, "print a line for each call")
 }
 
+// oneServerWait is how long a command waits for the server that it names. The limit of the start ends
+// before: a command that does not wait for it ends the start, and the next one begins it anew.
+const oneServerWait = time.Hour
+
 // open reads the configuration and creates the gateway. Nothing is started yet.
 func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(host.Status)) error {
 	h.findConfig(m)
@@ -80,6 +84,9 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, Logger: m.logger()}
 	if wire != nil {
 		o.OnMessage = func(upstream string) func(mcp.WireMessage) { return onMessage(wire, cmp.Or(upstream, "clients")) }
+	}
+	if h.only != "" {
+		o.StartTimeout = oneServerWait
 	}
 	if err := h.useEngine(o); err != nil {
 		return err

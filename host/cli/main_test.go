@@ -50,6 +50,10 @@ func TestMain(m *testing.M) {
 		go mcpserver.Main(newUpstream(nil))
 		time.Sleep(maxWait)
 		os.Exit(0)
+	case "slow": // as npx is that downloads packages
+		time.Sleep(11 * time.Second)
+		mcpserver.Main(newUpstream(nil))
+		os.Exit(0)
 	case "dynamic", "dynamic sessions":
 		mcpserver.Main(newDynamicUpstream(os.Getenv(role) == "dynamic sessions"))
 		os.Exit(0)

@@ -305,3 +305,20 @@ func childrenOf(parent int) (pids []int) {
 	}
 	return pids
 }
+
+// A list of all servers waits ten seconds for those that start. This server takes longer.
+func TestCommandWaitsForTheServerThatItNames(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	content := fmt.Sprintf(`{"mcpServers": {"late": {"command": %q, "env": {%q: "slow"}}}}`, program(t), role)
+	if err := os.WriteFile(filepath.Join(home, "mcp.json"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := start(t, home, program(t)+" approve --yes late --config mcp.json").end(t); code != 0 {
+		t.Fatalf("approve: got exit code %d", code)
+	}
+	call := start(t, home, program(t)+" call late/pid --config mcp.json")
+	if code := call.end(t); code != 0 {
+		t.Errorf("got exit code %d, %s%s, want the result", code, call.stdout.String(), call.stderr.String())
+	}
+}
