@@ -60,7 +60,7 @@ const unknownTool = -32602
 
 // notReady matches the error of a call for which the host has no connection yet: it does not wait
 // for long, and a busy machine starts processes slowly.
-var notReady = regexp.MustCompile(`(starting|failed|suspended): unavailable \(`)
+var notReady = regexp.MustCompile(`still starting, call again|(failed|suspended): unavailable \(`)
 
 var incident = regexp.MustCompile(`\(incident (\w+)\)`)
 
