@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "stubborn": // ends by SIGKILL alone
 		signal.Ignore(syscall.SIGTERM, os.Interrupt)
-		go mcpserver.Main(newUpstream(nil))
+		_ = newUpstream(nil).Run(context.Background()) // unlike Main it handles no signals
 		time.Sleep(maxWait)
 		os.Exit(0)
 	case "slow": // as npx is that downloads packages
