@@ -22,27 +22,29 @@ import (
 // All methods are safe for concurrent use. The handler of WithProgress runs on the
 // goroutine of the call. All other handlers of notifications and events run one at a
 // time, in the order of arrival, on a goroutine of the client: a slow handler delays
-// the next ones, but no call. If 1024 notifications wait, the oldest is dropped.
+// the next ones, but no call. If 1024 notifications wait, the oldest is dropped. A server that
+// sends more than 10,000 notifications at once, and then 1,000 a second, is read more slowly.
 // Handlers that answer the server run concurrently. Any handler may call the client,
 // but not Close or Shutdown.
 type Client struct {
-	opts          *Options
-	target        Target
-	candidates    []*dialect.Facts // newest first
-	middleware    middleware
-	exchange      Exchange // sends requests, wrapped by the extensions
-	tools         toolCache
-	surface       lookup[mcp.Fingerprint] // for PinOptions.Server
-	cache         resultcache.Cache
-	outage        outage       // for CacheOptions.StaleIfError
-	credentials   *credentials // nil without Options.HTTP.Auth
-	notifications *exchange.Dispatcher[func()]
-	handlers      handlerActivity
-	questionRates questionRates
-	sessionLosses httpclient.SessionLosses
-	limits        *limit.Reporter
-	level         atomic.Pointer[mcp.LoggingLevel]
-	capabilities  sync.Map // of *dialect.Facts to *mcp.ClientCapabilities; see declared
+	opts             *Options
+	target           Target
+	candidates       []*dialect.Facts // newest first
+	middleware       middleware
+	exchange         Exchange // sends requests, wrapped by the extensions
+	tools            toolCache
+	surface          lookup[mcp.Fingerprint] // for PinOptions.Server
+	cache            resultcache.Cache
+	outage           outage       // for CacheOptions.StaleIfError
+	credentials      *credentials // nil without Options.HTTP.Auth
+	notifications    *exchange.Dispatcher[func()]
+	handlers         handlerActivity
+	questionRates    questionRates
+	notificationRate *limit.Bucket
+	sessionLosses    httpclient.SessionLosses
+	limits           *limit.Reporter
+	level            atomic.Pointer[mcp.LoggingLevel]
+	capabilities     sync.Map // of *dialect.Facts to *mcp.ClientCapabilities; see declared
 
 	// Lifetime.
 	ctx      context.Context // of handlers and of all work in the background
@@ -76,6 +78,7 @@ func newClient(t Target, opts *Options) *Client {
 	}
 	c.candidates = dialect.Supported(c.opts.Revisions)
 	c.questionRates = newQuestionRates(c.opts.questionRate())
+	c.notificationRate = newNotificationRate()
 	c.limits = &limit.Reporter{Hook: c.opts.OnLimit, Logger: c.opts.logger()}
 	if c.opts.HTTP.Auth != nil {
 		c.credentials = &credentials{auth: c.opts.HTTP.Auth, client: c}

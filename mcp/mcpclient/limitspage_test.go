@@ -16,6 +16,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "one message", claim.Bytes(o.maxMessage()))
 	claim.Limit(t, "values in one message, nesting", o.limits().Elements)
 	claim.Limit(t, "pages of one list", o.maxPages())
+	claim.Limit(t, "notifications that are read from one server", notificationBurst, notificationsPerSecond)
 	claim.Limit(t, "rounds of questions in one call", o.maxRounds())
 	claim.Limit(t, "tools whose definition is kept", maxTools)
 	claim.Limit(t, "list of the tools that the output schema of a result needs", outputLookupTimeout)

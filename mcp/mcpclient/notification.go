@@ -15,8 +15,9 @@ import (
 const maxHandlerDelay = 250 * time.Millisecond
 
 // receiveNotification updates the caches and queues the notification for its handler.
-// It does not wait for the handler.
+// It does not wait for the handler, but while the server sends too many.
 func (c *Client) receiveNotification(m jsonrpc.Message) {
+	c.awaitNotificationRate(m.Method)
 	if stale := invalidatedBy[m.Method]; stale != nil {
 		c.cache.Invalidate(stale...)
 		c.surface.forget()
