@@ -68,7 +68,7 @@ func (u *upstream) ownParams(c link.Caller) link.Params {
 		},
 		ConnectWait: u.gateway.options.callStartTimeout(),
 		IdleTimeout: u.Settings.Idle,
-		ReadFeatures: func(ctx context.Context, client *mcpclient.Client, conn *link.Conn) time.Time {
+		ReadFeatures: func(ctx context.Context, client *mcpclient.Client, conn *link.Conn) link.FeatureRead {
 			return u.source.ReadOwn(ctx, client, c, conn)
 		},
 		OnLost: u.source.DropOwn,
@@ -116,7 +116,7 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 // caller.
 func (u *upstream) clientOptions(conn *link.Conn) *mcpclient.Options {
 	o := u.connector.clientOptions()
-	o.OnEvent, o.OnNotification = u.relay.OnEvent(conn), u.relay.OnNotification(conn)
+	o.OnEvent, o.OnNotification, o.OnLimit = u.relay.OnEvent(conn), u.relay.OnNotification(conn), u.noteLimit
 	return o
 }
 
@@ -132,7 +132,7 @@ func (u *upstream) callerListsChanged(conn *link.Conn) {
 }
 
 // readLists lists the features of the upstream over its shared connection.
-func (u *upstream) readLists(ctx context.Context, client *mcpclient.Client, started func() bool) error {
+func (u *upstream) readLists(ctx context.Context, client *mcpclient.Client, started func() bool) (equal bool, err error) {
 	u.connector.setRevision(client.Revision()) // which another session may have
 	return u.source.Refresh(ctx, client, started)
 }
@@ -173,5 +173,6 @@ func (u *upstream) status() host.Status {
 		s.Callers += len(conns)
 	}
 	u.source.FillStatus(&s)
+	s.Omitted = append(s.Omitted, u.floods()...)
 	return s
 }

@@ -68,3 +68,70 @@ func TestStormOfListChangesIsReadSeldom(t *testing.T) {
 		}
 	})
 }
+
+// While a server announces changes of lists that stay as they are, the pauses grow to a minute, and the
+// state says so. A real change ends that.
+func TestPausesGrowWhileAnnouncedListsStayEqual(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
+	synctest.Test(t, func(t *testing.T) {
+		f := new(failingLists)
+		f.names.Store(&[]string{"go"})
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)})
+		c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+		announce := func(during time.Duration) {
+			for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+				f.announce()
+			}
+		}
+		before := f.reads.Load()
+		announce(10 * time.Minute)
+		// After 1, 2, 4, 8, 16, 32 and then 60 s, and 0 to 250 ms of the client.
+		if n := f.reads.Load() - before; n < 14 || n > 18 {
+			t.Errorf("got %d reads in ten minutes, want pauses that grow to a minute", n)
+		}
+		if got := strings.Join(g.Status()[0].Omitted, "\n"); !strings.Contains(got, "lists: the server announces changes again and again, but they stay as they are; they are read every 1m0s at most") {
+			t.Errorf("got %q in the state, want a remark", got)
+		}
+		f.names.Store(&[]string{"go", "new"})
+		f.announce()
+		time.Sleep(time.Minute + time.Second)
+		if got := c.names(t); got != "go new" {
+			t.Errorf("got %q, want the change within a minute", got)
+		}
+		if got := g.Status()[0].Omitted; len(got) > 0 {
+			t.Errorf("got %q in the state after a change, want nothing", got)
+		}
+		time.Sleep(5 * time.Minute)
+		before = f.reads.Load()
+		f.announce()
+		time.Sleep(time.Second)
+		if n := f.reads.Load() - before; n != 1 {
+			t.Errorf("got %d reads, want one at once after a break", n)
+		}
+	})
+}
+
+// The state says that a server sends more notifications than are read.
+func TestFloodOfNotificationsIsInTheState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := new(failingLists)
+		f.names.Store(&[]string{"go"})
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)}, host.Upstream{Key: "o", Target: mcpclient.InProcess(new(dynamicServer))})
+		for range 12_000 {
+			f.conn.Load().send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+		}
+		if got := strings.Join(g.Status()[0].Omitted, "\n"); !strings.Contains(got, "notifications: the server sends more than are read") {
+			t.Errorf("got %q in the state, want a remark", got)
+		}
+		c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+		if got, err := c.CallTool(t.Context(), "o__whoami", nil); err != nil || got.IsError {
+			t.Errorf("got %+v, %v, want another server not affected", got, err)
+		}
+		time.Sleep(6 * time.Minute)
+		if got := g.Status()[0].Omitted; len(got) > 0 {
+			t.Errorf("got %q in the state minutes later, want nothing", got)
+		}
+	})
+}

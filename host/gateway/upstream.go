@@ -3,6 +3,7 @@ package gateway
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -22,6 +23,8 @@ type upstream struct {
 	source    *catalog.Source
 
 	lastStatus host.Status // that OnStatus got last; only the goroutine of the shared connection uses it
+
+	flooded atomic.Int64 // when it sent too many notifications last, in Unix nanoseconds
 
 	mu            sync.Mutex
 	startDeadline time.Time // guarded by mu: list requests wait until then for its start

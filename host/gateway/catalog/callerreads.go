@@ -124,11 +124,10 @@ func (s callerReads) initialListsOf(c link.Capabilities) initialLists {
 }
 
 // readOwn lists the features of a caller's connection. If a list cannot be read, the
-// connection keeps those that it has. A read that waits too long for others is repeated later. It
-// returns when the read began, or zero if it did not.
-func (s callerReads) readOwn(ctx context.Context, client *mcpclient.Client, c link.Caller, conn *link.Conn) (began time.Time) {
+// connection keeps those that it has. A read that waits too long for others is repeated later.
+func (s callerReads) readOwn(ctx context.Context, client *mcpclient.Client, c link.Caller, conn *link.Conn) (read link.FeatureRead) {
 	err := s.reads.run(ctx, conn.Owner, time.After(listTimeout), func(ctx context.Context) error {
-		began = time.Now()
+		read.Began = time.Now()
 		before := s.own.of(conn)
 		listed, err := readCatalog(ctx, client, before.catalog())
 		if err != nil {
@@ -142,6 +141,7 @@ func (s callerReads) readOwn(ctx context.Context, client *mcpclient.Client, c li
 			return fmt.Errorf("comparing the definitions with the approved ones: %w", err)
 		}
 		s.own.set(conn, now)
+		read.Equal = before.changedTo(now) == changedLists{}
 		return nil
 	})
 	switch {
@@ -150,7 +150,7 @@ func (s callerReads) readOwn(ctx context.Context, client *mcpclient.Client, c li
 	case err != nil:
 		s.Log.Warn("cannot list the features of a caller's connection", "error", link.RecordedText(err))
 	}
-	return began
+	return read
 }
 
 // readCapabilityFeatures connects to the upstream as a client with the capabilities, reads its

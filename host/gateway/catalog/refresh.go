@@ -33,18 +33,18 @@ func (set *Set) NewSource(p SourceParams) *Source {
 
 // Refresh lists the features of the upstream over its shared connection, and registers them. A list that
 // fails stays as it was, and is read again after a pause. started reports whether the upstream has just
-// started.
-func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started func() bool) error {
+// started. It returns whether the features are those that were listed before.
+func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started func() bool) (equal bool, err error) {
 	s.ttl.reset()
 	cat, err := readCatalog(ctx, client, s.Catalog())
 	if err != nil {
-		return err
+		return false, err
 	}
 	s.retry.schedule(cat.hasFailed(), func() { s.Pool.SharedConn().RequestRefresh() })
 	cat.read = time.Now()
 	cat.maxAge, cat.ages = s.ttl.maxAge(s.Target, client)
 	if err := s.filter(ctx, cat, host.Listing{Initial: s.initial.next(cat, started())}); err != nil {
-		return err
+		return false, err
 	}
 	s.findImitations(cat, s.set.otherKeys(s.Key))
 	before := s.replace(cat)
@@ -55,12 +55,11 @@ func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started 
 	if changed && !s.Program { // whose connections have lists of their own
 		s.own.requestReads()
 	}
-	return nil
+	return !changed, nil
 }
 
-// ReadOwn lists the features of a caller's connection. It returns when the read began, or zero if it
-// did not.
-func (s *Source) ReadOwn(ctx context.Context, client *mcpclient.Client, c link.Caller, conn *link.Conn) (began time.Time) {
+// ReadOwn lists the features of a caller's connection.
+func (s *Source) ReadOwn(ctx context.Context, client *mcpclient.Client, c link.Caller, conn *link.Conn) link.FeatureRead {
 	return callerReads{s}.readOwn(ctx, client, c, conn)
 }
 

@@ -28,7 +28,7 @@ func inCallOf(t *testing.T, templates int, do func(context.Context, *Source)) {
 	}
 	set, server := newTestSet(t, "e")
 	s := set.byKey("e")
-	if err := s.Refresh(t.Context(), mcptest.Connect(t, srv, &mcpclient.Options{Logger: quiet}), func() bool { return true }); err != nil {
+	if _, err := s.Refresh(t.Context(), mcptest.Connect(t, srv, &mcpclient.Options{Logger: quiet}), func() bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	done := false

@@ -68,6 +68,8 @@ type Conn struct {
 	// time.
 	rootsUnanswered atomic.Bool
 
+	equalPause atomic.Int64 // between reads of lists that are announced and stay equal, see EqualPause
+
 	sessionsLost  atomic.Int64  // how often the client has lost a session
 	wakeSignal    chan struct{} // one token: a lease waits for an idle connection
 	restartSignal chan struct{} // one token: connect now, whatever has failed before
@@ -108,12 +110,11 @@ type Params struct {
 	// ReadLists runs before a connection is ready and whenever the lists may have
 	// changed. It may be nil.
 	// started reports whether the lists that were read are the first ones since the server has started,
-	// or has lost the session.
-	ReadLists func(ctx context.Context, _ *mcpclient.Client, started func() bool) error
+	// or has lost the session. equal says that the lists are as they were.
+	ReadLists func(ctx context.Context, _ *mcpclient.Client, started func() bool) (equal bool, err error)
 	// ReadFeatures runs instead whenever the lists may have changed, and not before the
-	// connection is ready. It may wait for its turn, and returns when the read began, or zero if it
-	// did not. It may be nil.
-	ReadFeatures func(context.Context, *mcpclient.Client, *Conn) (began time.Time)
+	// connection is ready. It may wait for its turn. It may be nil.
+	ReadFeatures func(context.Context, *mcpclient.Client, *Conn) FeatureRead
 	// OnLost is called after the client was closed, or could not be made. It may be nil.
 	OnLost func(*Conn)
 	// Lazy connections are not made before the first lease.
@@ -123,6 +124,12 @@ type Params struct {
 	// OnStateChange is called by the goroutine of Run after each change of state. It may be nil.
 	OnStateChange func()
 	Log           *slog.Logger
+}
+
+// FeatureRead is the outcome of a read of the features of a connection.
+type FeatureRead struct {
+	Began time.Time // zero if it did not begin
+	Equal bool      // the features are as they were
 }
 
 // New returns a connection that Run makes, until ctx ends.
@@ -188,6 +195,10 @@ func (c *Conn) State() (host.State, <-chan struct{}) { return c.state.current() 
 
 // FillStatus sets the fields of a status that describe the connection.
 func (c *Conn) FillStatus(s *host.Status) { c.state.fillStatus(s) }
+
+// EqualPause returns the pause between reads of lists whose changes the upstream has announced again and
+// again, while they stay as they are. It is zero if they have changed.
+func (c *Conn) EqualPause() time.Duration { return time.Duration(c.equalPause.Load()) }
 
 // Client returns the client if the connection is ready, or nil.
 func (c *Conn) Client() *mcpclient.Client {

@@ -90,7 +90,7 @@ func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
 		unused.Stop()
 	}
 	var pace refreshPace
-	var reading <-chan time.Time // gets the beginning of a read of features; nil if none runs
+	var reading <-chan FeatureRead // gets the outcome of a read of features; nil if none runs
 	readCtx, stopReading := context.WithCancel(ctx)
 	defer func() {
 		stopReading()
@@ -122,9 +122,9 @@ func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
 			if err := l.logLevels.relay(ctx, client); err != nil {
 				l.Log.Info("logging: cannot set the level of the upstream", "error", err)
 			}
-		case began := <-reading:
-			if reading = nil; !began.IsZero() {
-				pace.read(began)
+		case read := <-reading:
+			if reading = nil; !read.Began.IsZero() {
+				l.notePace(&pace, read)
 			}
 		case <-listsChanged:
 			if l.ReadFeatures != nil {
@@ -132,10 +132,11 @@ func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
 				continue
 			}
 			began := time.Now()
-			if err := l.refresh(ctx, client); err != nil {
+			equal, err := l.refresh(ctx, client)
+			if err != nil {
 				return err
 			}
-			pace.read(began)
+			l.notePace(&pace, FeatureRead{began, equal})
 		case <-unused.C:
 			rest := l.state.idleIfUnused(&l.uses, l.IdleTimeout)
 			if rest <= 0 {
@@ -151,35 +152,42 @@ func (l *loop) readInitialLists(ctx context.Context, client *mcpclient.Client) e
 	if l.ReadLists == nil {
 		return nil
 	}
-	return l.refresh(ctx, client)
-}
-
-// refresh reads the lists.
-func (l *loop) refresh(ctx context.Context, client *mcpclient.Client) (err error) {
-	begun := time.Now()
-	defer func() { l.refreshes.ended(time.Since(begun)) }()
-	if l.ReadLists == nil {
-		return nil
-	}
-	lost := l.sessionsLost.Load()
-	started := func() bool { return l.listedAt != l.sessionsLost.Load() }
-	if err = l.ReadLists(ctx, client, started); err == nil {
-		l.listedAt = lost
-	}
+	_, err := l.refresh(ctx, client)
 	return err
 }
 
+// notePace notes the outcome of a read of the lists.
+func (l *loop) notePace(pace *refreshPace, read FeatureRead) {
+	pace.read(read.Began, read.Equal)
+	l.equalPause.Store(int64(pace.equal))
+}
+
+// refresh reads the lists, and reports whether they are as they were.
+func (l *loop) refresh(ctx context.Context, client *mcpclient.Client) (equal bool, err error) {
+	begun := time.Now()
+	defer func() { l.refreshes.ended(time.Since(begun)) }()
+	if l.ReadLists == nil {
+		return false, nil
+	}
+	lost := l.sessionsLost.Load()
+	started := func() bool { return l.listedAt != l.sessionsLost.Load() }
+	if equal, err = l.ReadLists(ctx, client, started); err == nil {
+		l.listedAt = lost
+	}
+	return equal, err
+}
+
 // beginFeatureRead reads the features of the connection's caller, while serve sees whether the
-// connection is lost. The channel gets when the read began, after it has ended.
-func (l *loop) beginFeatureRead(ctx context.Context, client *mcpclient.Client) <-chan time.Time {
-	ended := make(chan time.Time, 1)
+// connection is lost. The channel gets its outcome after it has ended.
+func (l *loop) beginFeatureRead(ctx context.Context, client *mcpclient.Client) <-chan FeatureRead {
+	ended := make(chan FeatureRead, 1)
 	go func() {
-		began, took := l.ReadFeatures(ctx, client, l.Conn), time.Duration(0)
-		if !began.IsZero() {
-			took = time.Since(began)
+		read, took := l.ReadFeatures(ctx, client, l.Conn), time.Duration(0)
+		if !read.Began.IsZero() {
+			took = time.Since(read.Began)
 		}
 		l.refreshes.ended(took)
-		ended <- began
+		ended <- read
 	}()
 	return ended
 }

@@ -9,6 +9,7 @@ const (
 	// which is also the time in which one read of the burst is possible again.
 	refreshBurst        = 30
 	slowRefreshInterval = 10 * time.Second
+	// While the lists stay equal, the pause doubles, up to maxRefreshPause.
 	// refreshShare is how many times longer the pause is than the read before it, so that reads
 	// take a fifth of the time at most, up to maxRefreshPause.
 	refreshShare    = 4
@@ -21,6 +22,7 @@ type refreshPace struct {
 	ended time.Time     // the last read
 	took  time.Duration // the last read
 	burst float64       // the recent reads, less one for each slowRefreshInterval since
+	equal time.Duration // the pause after reads that have found nothing new; zero if the last one has
 }
 
 // rest returns how long to wait before the next read; at most 0 means not at all. While a request
@@ -31,11 +33,20 @@ func (p *refreshPace) rest(awaited bool) time.Duration {
 	if p.burst > refreshBurst && !awaited || p.burst > 2*refreshBurst {
 		pause = slowRefreshInterval
 	}
+	if !awaited {
+		pause = max(pause, p.equal)
+	}
 	return max(pause, min(refreshShare*p.took, maxRefreshPause)) - time.Since(p.ended)
 }
 
-// read notes a read that began then and ends now.
-func (p *refreshPace) read(began time.Time) {
+// read notes a read that began then and ends now, and whether it has found the lists as they were.
+func (p *refreshPace) read(began time.Time, equal bool) {
+	switch {
+	case !equal, began.Sub(p.ended) > 2*maxRefreshPause: // the announcements have ceased in between
+		p.equal = 0
+	default:
+		p.equal = min(max(2*p.equal, MinRefreshInterval), maxRefreshPause)
+	}
 	p.burst = max(p.burst-float64(began.Sub(p.ended))/float64(slowRefreshInterval), 0) + 1
 	p.ended = time.Now()
 	p.took = p.ended.Sub(began)
