@@ -205,6 +205,9 @@ type Status struct {
 	Prompts   int `json:"prompts"`
 	// Callers is the number of callers that have a connection of their own.
 	Callers int `json:"callers"`
+	// Processes is the number of processes of a program that run now: for its lists and for
+	// callers. It is 0 if the upstream is no program.
+	Processes int `json:"processes"`
 	// Omitted are features that clients do not see, or see under a qualified URI or with a
 	// remark only, and lists that could not be read, and why. The text is not trusted.
 	Omitted []string `json:"omitted,omitempty"`

@@ -72,13 +72,21 @@ func (p *serverConn) servers(ctx context.Context, v *serversCommand) ([]host.Sta
 func count[T any](items []T, err error) (int, error) { return len(items), err }
 
 func (m *Main) writeServers(all []host.Status) error {
-	t := table{head: []string{"SERVER", "STATE", "REVISION", "TOOLS", "RESOURCES", "PROMPTS", "REACHED", "NOTE"}, style: styleOfState}
+	t := table{head: []string{"SERVER", "STATE", "REVISION", "TOOLS", "RESOURCES", "PROMPTS", "PROCESSES", "REACHED", "NOTE"}, style: styleOfState}
 	for _, s := range all {
 		t.rows = append(t.rows, []string{
-			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), s.Transport, serverNote(s),
+			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), processCount(s), s.Transport, serverNote(s),
 		})
 	}
 	return m.writeTable(t)
+}
+
+// processCount returns the number of processes of a program, or "-" for another server.
+func processCount(s host.Status) string {
+	if s.Processes == 0 {
+		return "-"
+	}
+	return strconv.Itoa(s.Processes)
 }
 
 // serverNote describes the state of a server on one line.

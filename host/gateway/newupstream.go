@@ -64,7 +64,7 @@ func (u *upstream) ownParams(c link.Caller) link.Params {
 			if u.connector.mayHaveSessions() {
 				o.OnLog = u.relay.ForwardLog(conn)
 			}
-			return u.connector.connect(ctx, o)
+			return u.connect(ctx, conn, o)
 		},
 		ConnectWait: u.gateway.options.callStartTimeout(),
 		IdleTimeout: u.Settings.Idle,
@@ -90,7 +90,7 @@ func (u *upstream) sourceParams() catalog.SourceParams {
 		Connect: func(ctx context.Context, c link.Capabilities, conn *link.Conn) (*mcpclient.Client, error) {
 			o := u.clientOptions(conn)
 			u.relay.DeclareCapabilities(o, c, conn)
-			return u.connector.connect(ctx, o)
+			return u.connect(ctx, conn, o)
 		},
 		Program:        u.connector.isProgram(),
 		HasOwnFeatures: u.connector.mayHaveOwnFeatures,
@@ -105,9 +105,19 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 	changed := func(context.Context, *mcpclient.Client) { conn.RequestRefresh() }
 	o := u.clientOptions(conn)
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
-	client, err := u.connector.connect(ctx, o)
+	client, err := u.connect(ctx, conn, o)
 	if err == nil {
 		client.Use(u.source.RecordAges)
+	}
+	return client, err
+}
+
+// connect connects to the upstream for a connection, and counts the process that it starts.
+func (u *upstream) connect(ctx context.Context, conn *link.Conn, o *mcpclient.Options) (*mcpclient.Client, error) {
+	client, err := u.connector.connect(ctx, o)
+	if err == nil && u.connector.isProgram() {
+		u.processes.Add(1)
+		conn.OnClose(func() { u.processes.Add(-1) })
 	}
 	return client, err
 }
@@ -167,6 +177,7 @@ func (u *upstream) reportState() {
 
 func (u *upstream) status() host.Status {
 	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.connector.stderr.all(), Withheld: u.connector.withheldVariables(), Revision: u.connector.revision()}
+	s.Processes = int(u.processes.Load())
 	u.pool.SharedConn().FillStatus(&s)
 	u.relay.FillStatus(&s)
 	for _, conns := range u.pool.All() {

@@ -389,3 +389,40 @@ func marked(t *testing.T, mark string) (n int) {
 	}
 	return n
 }
+
+// The state of a program has the number of its processes, and that of another server has none.
+func TestStateCountsTheProcessesOfAProgram(t *testing.T) {
+	t.Parallel()
+	g := gateway.New([]host.Upstream{child("c", "legacy"), upstream("near", newServer("near"))}, &gateway.Options{Logger: quiet, StartTimeout: testTimeout})
+	defer g.Close()
+	g.Start(t.Context())
+	want := func(processes int) {
+		t.Helper()
+		for deadline := time.Now().Add(testTimeout); g.Status()[0].Processes != processes; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("got %d processes, want %d", g.Status()[0].Processes, processes)
+			}
+		}
+	}
+	want(1)
+	for i := range 2 {
+		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if want(1 + i); !slices.Contains(toolNames(t, c), "c__pid") {
+			t.Error("want the tools listed")
+		}
+		want(1 + i) // a list needs no process of the caller's own
+		pidOf(t, c, "c__pid")
+		want(2 + i)
+		if i == 1 {
+			c.Close()
+			want(2)
+		}
+	}
+	if got := g.Status()[1].Processes; got != 0 {
+		t.Errorf("got %d processes of a server in this process, want none", got)
+	}
+}

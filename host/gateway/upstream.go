@@ -24,7 +24,8 @@ type upstream struct {
 
 	lastStatus host.Status // that OnStatus got last; only the goroutine of the shared connection uses it
 
-	flooded atomic.Int64 // when it sent too many notifications last, in Unix nanoseconds
+	processes atomic.Int64 // that run
+	flooded   atomic.Int64 // when it sent too many notifications last, in Unix nanoseconds
 
 	mu            sync.Mutex
 	startDeadline time.Time // guarded by mu: list requests wait until then for its start

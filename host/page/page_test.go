@@ -21,7 +21,7 @@ type house struct{}
 
 func (house) Status() []host.Status {
 	return []host.Status{
-		{Key: "files", Transport: "over stdio", State: host.Ready, Revision: mcp.V20251125, Tools: 11, WaitingCount: 1, Waiting: []host.WaitingDefinition{{Kind: host.KindTool, Name: hostile}}},
+		{Key: "files", Transport: "over stdio", State: host.Ready, Revision: mcp.V20251125, Tools: 11, Processes: 3, WaitingCount: 1, Waiting: []host.WaitingDefinition{{Kind: host.KindTool, Name: hostile}}},
 		{Key: "weather", State: host.Failed, Reason: "exited with status 1: " + hostile},
 	}
 }
@@ -73,7 +73,7 @@ func TestPageShowsUpstreamsAndTheirState(t *testing.T) {
 	claim.Shows(t, "R-220")
 	_, body := get(t, "localhost:7332")
 	for _, want := range []string{
-		"http://127.0.0.1:7332/mcp", "files", "ready", mcp.V20251125.String() + " over stdio", "11 tools", "weather", "failed",
+		"http://127.0.0.1:7332/mcp", "files", "ready", mcp.V20251125.String() + " over stdio", "11 tools", "3 processes", "weather", "failed",
 		"<code>fondaco servers weather</code> shows the reason", "wait for approval: 1", "files/read", "Read a file",
 		"claude mcp add --transport http fondaco http://127.0.0.1:7332/mcp", "[mcp_servers.fondaco]", `"mcpServers"`, "gemini mcp add", `"servers"`,
 	} {

@@ -73,6 +73,7 @@ type Conn struct {
 	sessionsLost  atomic.Int64  // how often the client has lost a session
 	wakeSignal    chan struct{} // one token: a lease waits for an idle connection
 	restartSignal chan struct{} // one token: connect now, whatever has failed before
+	onClose       func()        // or nil: called when the client was closed; for the goroutine that connects
 	lost          chan error    // why the client's connection seems to have ended
 	statusChanged chan struct{} // one token: the status has changed, but not the state
 
@@ -163,10 +164,18 @@ func (c *Conn) run() {
 // AfterEnd calls a function in its own goroutine when Run has returned, and the process has ended.
 func (c *Conn) AfterEnd(f func()) { context.AfterFunc(c.ended, f) }
 
+// OnClose sets a function that is called once when the client that was just connected was closed. The
+// function of Params.Connect may call it.
+func (c *Conn) OnClose(f func()) { c.onClose = f }
+
 // CloseClient closes a client of the connection.
 func (c *Conn) CloseClient(client *mcpclient.Client) {
 	if err := client.Close(); err != nil {
 		c.Log.Warn("cannot close the connection to the upstream", "error", err)
+	}
+	if f := c.onClose; f != nil {
+		c.onClose = nil
+		f()
 	}
 	select {
 	case <-c.lost: // of the client that was just closed
