@@ -142,21 +142,21 @@ func (e *badArguments) Error() string {
 
 func (e *badArguments) Unwrap() error { return e.err }
 
-// validateArguments validates arguments against their schema.
-func validateArguments(v *jsonschema.Validator, raw jsontext.Value) error {
+// validate validates arguments, or an answer, against their schema. The subject names them in the error.
+func validate(v *jsonschema.Validator, subject string, raw jsontext.Value) error {
 	if v.Admits(raw) {
 		return nil
 	}
 	err := v.Validate(raw)
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		invalid.Subject = "arguments"
+		invalid.Subject = subject
 	}
 	return err
 }
 
-// decodeArguments decodes arguments that are valid under their schema. JSON Schema treats
+// decodeValid decodes arguments, or an answer, that are valid under their schema. JSON Schema treats
 // 1.0 and 1e2 as integers and Go does not, so they are converted if decoding fails.
-func decodeArguments(raw jsontext.Value, out any) error {
+func decodeValid(subject string, raw jsontext.Value, out any) error {
 	err := json.Unmarshal(raw, out)
 	if err == nil {
 		return nil
@@ -166,7 +166,7 @@ func decodeArguments(raw jsontext.Value, out any) error {
 		err = json.Unmarshal(plain, out)
 	}
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		return fmt.Errorf("arguments%s: %s", e.JSONPointer, describeMismatch(e))
+		return fmt.Errorf("%s%s: %s", subject, e.JSONPointer, describeMismatch(e))
 	}
 	return err
 }

@@ -24,8 +24,9 @@ import (
 // the same in every run, and is used once in a run. The question must also be the same in
 // every run: if its text or form has changed, the answer is dropped, which is logged, and
 // the question is asked again. Compute values that change, such as a price, in a Once
-// before the question. An answer that is not valid is asked for again, up to
-// AskOptions.MaxRounds times.
+// before the question. When an answer is not valid the question is asked once more, with the
+// reason at the end of its message; when that answer is not valid either, Ask fails with an
+// *mcp.Error with CodeInvalidParams that names the field.
 //
 // An answer is accepted only for a question that this server has asked in this call. Other
 // answers that a client sends are ignored.

@@ -32,18 +32,18 @@ func (r *Request) askInRounds(questions []openQuestion) error {
 		if err != nil {
 			return q.wrap(err)
 		}
-		request, err := r.call.InputRequest(q.method, q.params)
+		request, err := r.call.InputRequest(q.method, q.sentParams())
 		if err != nil {
 			return q.wrap(err)
 		}
-		unanswered.Set(q.key, replay.Question{InputRequest: request, Digest: q.digest})
+		unanswered.Set(q.key, replay.Question{InputRequest: request, Digest: q.digest, Again: q.again})
 	}
 	if unanswered == nil {
 		return first(errs)
 	}
 	err := r.run.Ask(unanswered)
 	if errors.Is(err, replay.ErrRounds) {
-		err = r.tooManyRounds(nil)
+		err = r.tooManyRounds()
 	}
 	return wrapAsk(unanswered[0].Key, err)
 }
@@ -81,6 +81,7 @@ func (r *Request) answered(q *openQuestion) (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	q.again = found.Again
 	if found.Changed {
 		r.server.options.logger().LogAttrs(r.ctx, slog.LevelWarn, "answer dropped: the question has changed since it was asked; want values that change in a Once before it",
 			slog.String("method", r.method), slog.String("question", q.key))
@@ -89,14 +90,24 @@ func (r *Request) answered(q *openQuestion) (known bool, err error) {
 		return false, nil
 	}
 	err = q.decode(found.Answer, found.Checked)
-	if _, bad := errors.AsType[*invalidAnswerError](err); bad {
+	if invalid, bad := errors.AsType[*invalidAnswerError](err); bad {
 		r.run.Drop(q.key)
-		return false, nil
+		err = r.refuse(q, invalid)
+		return err != nil, err
 	}
 	if kept := r.run.Keep(q.key, q.digest, found.Answer); kept != nil {
 		return false, kept
 	}
 	return true, err
+}
+
+// refuse makes a question one that is asked again, or returns the error of one that was asked again.
+func (r *Request) refuse(q *openQuestion, invalid *invalidAnswerError) error {
+	if q.again {
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the answer does not fit, as the one before: %v", r.method, invalid)
+	}
+	q.again, q.refused = true, invalid
+	return nil
 }
 
 // askAndWait asks in the session era and for detached work, and waits for all answers. In
@@ -126,19 +137,22 @@ func (r *Request) withAskDeadline(ctx context.Context) (context.Context, context
 	return lazyctx.WithDeadline(ctx, time.Now().Add(r.server.options.asking().wait()), ErrAskExpired)
 }
 
-// askOne asks one question until there is a valid answer.
+// askOne asks one question, and once more if the answer does not fit.
 func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
 	known, err := r.answered(q)
 	if known || err != nil {
 		return q.wrap(err)
 	}
-	for range r.server.options.asking().maxRounds() {
-		var raw jsontext.Value
-		if raw, err = r.send(ctx, q.key, q.method, q.params); err != nil {
+	for {
+		raw, err := r.send(ctx, q.key, q.method, q.sentParams())
+		if err != nil {
 			return q.wrap(r.endedError(ctx, answerError(err)))
 		}
 		err = q.decode(raw, false)
-		if _, bad := errors.AsType[*invalidAnswerError](err); bad {
+		if invalid, bad := errors.AsType[*invalidAnswerError](err); bad {
+			if err := r.refuse(q, invalid); err != nil {
+				return q.wrap(err)
+			}
 			continue
 		}
 		if kept := r.run.Keep(q.key, q.digest, raw); kept != nil {
@@ -149,7 +163,6 @@ func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
 		}
 		return q.wrap(err)
 	}
-	return q.wrap(r.tooManyRounds(err))
 }
 
 // send asks one question and returns the answer without decoding it.

@@ -154,8 +154,7 @@ type Options struct {
 // AskOptions are the options of questions to clients (elicitation, sampling, roots): time
 // limits and numbers. Nil gives the defaults.
 type AskOptions struct {
-	// MaxRounds limits the rounds of one call that bring no new answer, and how often one
-	// question is asked again in the session era. Default: 8.
+	// MaxRounds limits the rounds of one call that bring no new answer. Default: 8.
 	MaxRounds int
 	// Wait is how long a question of the session era waits for its answer.
 	// Default: 10 minutes.

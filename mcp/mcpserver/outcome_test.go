@@ -84,9 +84,9 @@ func TestOutcomesOfAQuestion(t *testing.T) {
 		"accepted":      {answer: accept(`{"colour":"red"}`), asked: 1, text: "red"},
 		"declined":      {answer: `{"action":"decline"}`, is: mcpserver.ErrDeclined, asked: 1, text: `ask "colour": the user declined`, number: -32603},
 		"dismissed":     {answer: `{"action":"cancel"}`, is: mcpserver.ErrDismissed, asked: 1, text: `ask "colour": the user dismissed the question`, number: -32603},
-		"does not fit":  {answer: accept(`{"colour":"green"}`), code: mcp.CodeInvalidParams, asked: 8, text: "input is still required after 8 rounds", number: -32602, protocol: true},
-		"no content":    {answer: `{"action":"accept"}`, code: mcp.CodeInvalidParams, asked: 8, text: "input is still required after 8 rounds", number: -32602, protocol: true},
-		"no such thing": {answer: `{"action":"maybe"}`, code: mcp.CodeInvalidParams, asked: 8, text: "input is still required after 8 rounds", number: -32602, protocol: true},
+		"does not fit":  {answer: accept(`{"colour":"green"}`), code: mcp.CodeInvalidParams, asked: 2, text: `the answer does not fit, as the one before: answer/colour: `, number: -32602, protocol: true},
+		"no content":    {answer: `{"action":"accept"}`, code: mcp.CodeInvalidParams, asked: 2, text: `answer: missing "colour" (string)`, number: -32602, protocol: true},
+		"no such thing": {answer: `{"action":"maybe"}`, code: mcp.CodeInvalidParams, asked: 2, text: `action "maybe": want accept, decline or cancel`, number: -32602, protocol: true},
 	} {
 		for _, r := range eras {
 			for _, req := range requests {

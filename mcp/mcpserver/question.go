@@ -40,7 +40,7 @@ type decodeAnswer func(raw jsontext.Value) error
 func (d decodeAnswer) decode(raw jsontext.Value, _ bool) error { return d(raw) }
 
 // invalidAnswerError reports an answer that is not valid for the question. The question is
-// asked again.
+// asked again once.
 type invalidAnswerError struct{ err error }
 
 func (e *invalidAnswerError) Error() string { return e.err.Error() }
@@ -90,11 +90,11 @@ func (q *formQuestion[T]) decode(raw jsontext.Value, checked bool) error {
 		content = jsontext.Value("{}")
 	}
 	if !checked {
-		if err := validateArguments(q.form.validator, content); err != nil {
+		if err := validate(q.form.validator, "answer", content); err != nil {
 			return invalidAnswer(err)
 		}
 	}
-	if err := decodeArguments(content, &q.answer); err != nil {
+	if err := decodeValid("answer", content, &q.answer); err != nil {
 		q.answer = *new(T)
 		return invalidAnswer(err)
 	}
@@ -144,7 +144,7 @@ func (d decodeElicit) decode(raw jsontext.Value, checked bool) error {
 		if len(content) == 0 {
 			content = jsontext.Value("{}")
 		}
-		if err := validateArguments(d.form, content); err != nil {
+		if err := validate(d.form, "answer", content); err != nil {
 			return invalidAnswer(err)
 		}
 	}
@@ -247,7 +247,9 @@ func checkAddress(address string) error {
 // openQuestion is a question of a call and what identifies it.
 type openQuestion struct {
 	Question
-	digest replay.Digest
+	digest  replay.Digest
+	again   bool                // an answer did not fit
+	refused *invalidAnswerError // which came in this run, or nil
 }
 
 // open prepares a question. It fails for one that the client cannot be asked.
@@ -263,6 +265,21 @@ func (r *Request) open(q Question) (o openQuestion, err error) {
 	request, err := r.call.InputRequest(q.method, q.params)
 	o.digest = replay.DigestOfRequest(request)
 	return o, err
+}
+
+// maxRefusal limits the reason in a message, in bytes.
+const maxRefusal = 512
+
+// sentParams returns the params of the question as they are sent. After an answer that did not fit, the
+// message of an elicitation says why it is asked again.
+func (q *openQuestion) sentParams() any {
+	p, ok := q.params.(*mcp.ElicitParams)
+	if !ok || q.refused == nil {
+		return q.params
+	}
+	again := *p
+	again.Message += "\n\nThe last answer does not fit: " + cleanText(q.refused.Error(), maxRefusal)
+	return &again
 }
 
 // first returns the first error.

@@ -274,26 +274,22 @@ func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, ru
 		}
 		r.run.Again()
 	}
-	return nil, r.tooManyRounds(nil)
+	return nil, r.tooManyRounds()
 }
 
 // checkRaw returns an error if the client does not support the questions of a raw handler,
 // or if there were too many rounds.
 func (r *Request) checkRaw(in *mcp.InputRequiredResult) error {
 	if !r.run.MayAsk() {
-		return r.tooManyRounds(nil)
+		return r.tooManyRounds()
 	}
 	return r.mayAskAll(in)
 }
 
 // tooManyRounds returns the error of a call that has reached AskOptions.MaxRounds.
-func (r *Request) tooManyRounds(last error) error {
+func (r *Request) tooManyRounds() error {
 	r.ReportLimit(mcp.LimitRounds)
-	limit := r.server.options.asking().maxRounds()
-	if last != nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds: %v", r.method, limit, last)
-	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.method, limit)
+	return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.method, r.server.options.asking().maxRounds())
 }
 
 // suspension is the end of a run that has asked. The reply and err are set when made.Wait

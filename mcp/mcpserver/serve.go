@@ -33,7 +33,7 @@ import (
 //	         │   ├─ handle *         serve.go          calls the middleware
 //	         │   │   └─ run *        route.go          layer by layer, then the handler:
 //	         │   │       └─ callTool * toolcall.go     looks up the tool
-//	         │   │           ├─ validateArguments arguments.go  by the input schema
+//	         │   │           ├─ validate arguments.go  by the input schema
 //	         │   │           └─ perform * toolcall.go  a whole call, inside of the options Wrap
 //	         │   │               ├─ runHandler * round.go  passes the answers of the client to the handler
 //	         │   │               │   └─ runTool * toolcall.go  rate, slot and timeout of the tool

@@ -131,8 +131,8 @@ func (b *binder) bind(values map[string]string, out any) error {
 			return fmt.Errorf("%q: unknown argument", cleanText(name, 64))
 		}
 	}
-	if err := validateArguments(b.validator, object); err != nil {
+	if err := validate(b.validator, "arguments", object); err != nil {
 		return err
 	}
-	return decodeArguments(object, out)
+	return decodeValid("arguments", object, out)
 }

@@ -190,7 +190,7 @@ func (s *Server) typedTool[In, Out any](name, description string, h func(context
 	}
 	t.call = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		var args In
-		if err := decodeArguments(p.Arguments, &args); err != nil {
+		if err := decodeValid("arguments", p.Arguments, &args); err != nil {
 			return nil, &badArguments{name, err}
 		}
 		value, err := h(ctx, args)

@@ -52,7 +52,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 		p.Arguments = t.addMissing(p.Arguments)
 	}
 	if !t.unchecked {
-		if err := validateArguments(t.input, p.Arguments); err != nil {
+		if err := validate(t.input, "arguments", p.Arguments); err != nil {
 			return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
 		}
 	}

@@ -134,7 +134,7 @@ func (r *Request) elicitURLsByRounds(required []*mcp.ElicitParams) (any, error) 
 		open.Set(key, replay.Question{InputRequest: q, Digest: replay.DigestOfRequest(q)})
 	}
 	if err := r.run.Ask(open); errors.Is(err, replay.ErrRounds) {
-		return nil, r.tooManyRounds(nil)
+		return nil, r.tooManyRounds()
 	}
 	return nil, ErrInputRequired
 }

@@ -148,22 +148,31 @@ func TestErrorOfAQuestionWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-func TestAnswerThatDoesNotFitIsAskedForAgainEightTimes(t *testing.T) {
+func TestAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 	claim.Shows(t, "R-303a")
 	t.Parallel()
-	eachKind(t, func(t *testing.T, v mcp.Revision, kind string) {
-		asked := 0
-		c := visitor(t, desk(nil), v, func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			asked++
-			return sitDown(ctx, p)
-		}, func(msg []byte) [][]byte {
-			return [][]byte{bytes.ReplaceAll(msg, []byte(`"row":4`), []byte(`"row":400`))}
+	const reason = "\n\nThe last answer does not fit: answer/row: want at most 40, got 400"
+	for corrected, want := range map[bool]string{false: "-32602 ", true: "row 4"} {
+		eachKind(t, func(t *testing.T, v mcp.Revision, kind string) {
+			var messages []string
+			c := visitor(t, desk(nil), v, func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				messages = append(messages, p.Message)
+				return sitDown(ctx, p)
+			}, func(msg []byte) [][]byte {
+				if !corrected || len(messages) == 1 {
+					msg = bytes.ReplaceAll(msg, []byte(`"row":4`), []byte(`"row":400`))
+				}
+				return [][]byte{msg}
+			})
+			got := ask(t.Context(), c, kind)
+			if len(messages) != 2 || strings.Contains(messages[0], "does not fit") || messages[1] != messages[0]+reason {
+				t.Errorf("got messages %q, want the question twice, the second time with the reason", messages)
+			}
+			if !strings.HasPrefix(got, want) || !corrected && !strings.Contains(got, "answer/row: want at most 40, got 400") {
+				t.Errorf("corrected %v: got %s, want %s", corrected, got, want)
+			}
 		})
-		got := ask(t.Context(), c, kind)
-		if asked != 8 || !strings.HasPrefix(got, "-32602 ") || !strings.Contains(got, "input is still required after 8 rounds") {
-			t.Errorf("asked %d times, got %s", asked, got)
-		}
-	})
+	}
 }
 
 func TestUnrequestedAnswersAreIgnored(t *testing.T) {

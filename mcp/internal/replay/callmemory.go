@@ -28,9 +28,8 @@ type Memory struct {
 	// Running is how long the earlier runs took, in nanoseconds, for a call whose time is
 	// limited.
 	Running int64
-	// Open are the questions that the last run ended in: by key the Digest of each. Only
-	// their answers are taken.
-	Open Table[Digest]
+	// Open are the questions that the last run ended in, by key. Only their answers are taken.
+	Open Table[OpenQuestion]
 	// Answers are the client's answers, and Results those of steps, by key.
 	Answers Table[Answer]
 	Results map[string]jsontext.Value
@@ -58,6 +57,14 @@ type Question struct {
 	mcp.InputRequest
 	// Digest identifies the question among all others.
 	Digest Digest
+	// Again says that it is asked again, because the answer did not fit.
+	Again bool
+}
+
+// OpenQuestion is what a Memory has of a Question.
+type OpenQuestion struct {
+	Digest Digest
+	Again  bool
 }
 
 // Digest identifies a question.

@@ -9,7 +9,7 @@ import (
 
 // memoryVersion is the first byte of an encoded Memory. A server refuses the states of
 // another version, and their calls are made again.
-const memoryVersion = 1
+const memoryVersion = 2
 
 var errMemory = errors.New("memory: not an encoding of Encode")
 
@@ -27,7 +27,7 @@ func (m *Memory) Encode() []byte {
 	b = binary.AppendUvarint(b, uint64(m.Running))
 	b = binary.AppendUvarint(b, uint64(len(m.Open)))
 	for _, q := range m.Open {
-		b = appendText(appendText(b, q.Key), q.Value[:])
+		b = appendFlag(appendText(appendText(b, q.Key), q.Value.Digest[:]), q.Value.Again)
 	}
 	b = binary.AppendUvarint(b, uint64(len(m.Answers)))
 	for _, e := range m.Answers {
@@ -94,10 +94,10 @@ func DecodeMemory(data []byte) (m Memory, err error) {
 	m.Seed = d.string()
 	m.Running = int64(d.number())
 	if n := d.count(); n > 0 {
-		m.Open = make(Table[Digest], 0, n)
+		m.Open = make(Table[OpenQuestion], 0, n)
 		for range n {
 			key := d.string()
-			m.Open.Set(key, d.digest())
+			m.Open.Set(key, OpenQuestion{Digest: d.digest(), Again: d.flag()})
 		}
 	}
 	if n := d.count(); n > 0 {

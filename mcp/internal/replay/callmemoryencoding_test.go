@@ -11,7 +11,7 @@ import (
 func fullMemory() replay.Memory {
 	return replay.Memory{
 		ID: "id", Round: 3, Unanswered: 1, StartedAt: time.Unix(1, 2).UTC(), Seed: "seed", Running: 5,
-		Open:    replay.Table[replay.Digest]{{Key: "", Value: digestOther}, {Key: "a", Value: digestA}},
+		Open:    replay.Table[replay.OpenQuestion]{{Key: "", Value: replay.OpenQuestion{Digest: digestOther, Again: true}}, {Key: "a", Value: replay.OpenQuestion{Digest: digestA}}},
 		Answers: table("b", replay.Answer{Value: jsontext.Value(`{"x":1}`), Question: digestA, Checked: true}),
 		Results: map[string]jsontext.Value{"c": jsontext.Value(`"r"`)},
 		Parked:  map[string]string{"d": "ticket"}, Progress: 0.5, Raw: true, State: new(""),

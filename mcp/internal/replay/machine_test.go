@@ -178,7 +178,7 @@ func sameMemory(a, b replay.Memory) bool {
 }
 
 // answers are those of the client, some of them to what nobody has asked.
-func (m *machine) answers(open replay.Table[replay.Digest]) map[string]jsontext.Value {
+func (m *machine) answers(open replay.Table[replay.OpenQuestion]) map[string]jsontext.Value {
 	given := make(map[string]jsontext.Value)
 	for _, b := range m.take(int(m.next() & 3)) {
 		key := keyOf(b)
@@ -295,7 +295,7 @@ func question(key string, version byte) mcp.InputRequest {
 }
 
 // step does one thing that a handler can do.
-func (m *machine) step(run *replay.Run, op byte, open replay.Table[replay.Digest], answered replay.Table[replay.Answer], given map[string]jsontext.Value) {
+func (m *machine) step(run *replay.Run, op byte, open replay.Table[replay.OpenQuestion], answered replay.Table[replay.Answer], given map[string]jsontext.Value) {
 	key := keyOf(op)
 	ended := run.Blocked()
 	switch op & 3 {
@@ -320,7 +320,7 @@ func (m *machine) step(run *replay.Run, op byte, open replay.Table[replay.Digest
 	}
 }
 
-func (m *machine) ask(run *replay.Run, key string, version byte, open replay.Table[replay.Digest], answered replay.Table[replay.Answer], given map[string]jsontext.Value) {
+func (m *machine) ask(run *replay.Run, key string, version byte, open replay.Table[replay.OpenQuestion], answered replay.Table[replay.Answer], given map[string]jsontext.Value) {
 	if run.Use(key) != nil {
 		return
 	}
@@ -334,7 +334,7 @@ func (m *machine) ask(run *replay.Run, key string, version byte, open replay.Tab
 		_, gave := given[key]
 		asked, _ := open.Get(key)
 		before, _ := answered.Get(key)
-		if fromOpen := gave && asked == digest; !fromOpen && before.Question != digest {
+		if fromOpen := gave && asked.Digest == digest; !fromOpen && before.Question != digest {
 			m.t.Errorf("an answer to %q was taken, which was not open", key)
 		}
 		_ = run.Keep(key, digest, found.Answer)

@@ -179,6 +179,8 @@ type Lookup struct {
 	// Changed says that there was an answer to another question under the same key. It
 	// was dropped.
 	Changed bool
+	// Again says that the question was asked again already.
+	Again bool
 }
 
 // Answer returns the answer to a question, from this request or an earlier one. It
@@ -196,15 +198,14 @@ func (r *Run) Answer(key string, digest Digest) (Lookup, error) {
 		r.memory.Answers.Delete(key)
 		return Lookup{Changed: true}, nil
 	}
+	asked, _ := r.memory.Open.Get(key)
+	same := asked.Digest == digest
 	raw, ok := r.stepsLocked().given.Get(key)
-	if !ok {
-		return Lookup{}, nil
-	}
-	if asked, _ := r.memory.Open.Get(key); asked != digest {
+	if ok && !same {
 		r.steps.given.Delete(key)
 		return Lookup{Changed: true}, nil
 	}
-	return Lookup{Answer: raw}, nil
+	return Lookup{Answer: raw, Again: same && asked.Again}, nil
 }
 
 // Keep remembers an answer that fits its question. It fails once the run has ended. The run
@@ -364,7 +365,7 @@ func CheckQuestions(questions map[string]mcp.InputRequest) error {
 func (r *Run) CloseRaw(questions map[string]mcp.InputRequest, state *string) *Outcome {
 	asked := make(Table[Question], 0, len(questions))
 	for key, q := range questions {
-		asked.Set(key, Question{q, DigestOfRequest(q)})
+		asked.Set(key, Question{InputRequest: q, Digest: DigestOfRequest(q)})
 	}
 	return r.close(asked, true, state)
 }
@@ -420,11 +421,11 @@ func (r *Run) nextLocked(open Table[Question]) Memory {
 			continue
 		}
 		asked, _ := r.memory.Open.Get(given.Key)
-		next.Answers.Set(given.Key, Answer{Value: given.Value, Question: asked})
+		next.Answers.Set(given.Key, Answer{Value: given.Value, Question: asked.Digest})
 	}
-	next.Open = make(Table[Digest], len(open))
+	next.Open = make(Table[OpenQuestion], len(open))
 	for i, q := range open {
-		next.Open[i] = Entry[Digest]{q.Key, q.Value.Digest}
+		next.Open[i] = Entry[OpenQuestion]{q.Key, OpenQuestion{q.Value.Digest, q.Value.Again}}
 	}
 	return next
 }
@@ -439,7 +440,7 @@ func (r *Run) Snapshot() Memory {
 	m.ID, m.Open, m.Parked = "", nil, nil
 	for _, given := range r.stepsLocked().given {
 		asked, _ := r.memory.Open.Get(given.Key)
-		m.Answers.Set(given.Key, Answer{Value: given.Value, Question: asked})
+		m.Answers.Set(given.Key, Answer{Value: given.Value, Question: asked.Digest})
 	}
 	return m
 }

@@ -38,8 +38,8 @@ func ask(r *replay.Run, keys ...string) error {
 
 // digestIn returns the digest of the question that is open under a key.
 func digestIn(m *replay.Memory, key string) replay.Digest {
-	digest, _ := m.Open.Get(key)
-	return digest
+	open, _ := m.Open.Get(key)
+	return open.Digest
 }
 
 func TestAnswerCountsOnlyForAnOpenQuestion(t *testing.T) {
@@ -51,10 +51,10 @@ func TestAnswerCountsOnlyForAnOpenQuestion(t *testing.T) {
 		want    string
 		changed bool
 	}{
-		"open":                 {replay.Memory{Open: table("a", digestA)}, digestA, "1", false},
+		"open":                 {replay.Memory{Open: table("a", replay.OpenQuestion{Digest: digestA})}, digestA, "1", false},
 		"no state":             {replay.Memory{}, digestA, "", false},
-		"another one is open":  {replay.Memory{Open: table("b", digestA)}, digestA, "", false},
-		"changed since":        {replay.Memory{Open: table("a", digestOther)}, digestA, "", true},
+		"another one is open":  {replay.Memory{Open: table("b", replay.OpenQuestion{Digest: digestA})}, digestA, "", false},
+		"changed since":        {replay.Memory{Open: table("a", replay.OpenQuestion{Digest: digestOther})}, digestA, "", true},
 		"answered before":      {replay.Memory{Answers: table("a", replay.Answer{Value: jsontext.Value(`2`), Question: digestA})}, digestA, "2", false},
 		"changed since answer": {replay.Memory{Answers: table("a", replay.Answer{Value: jsontext.Value(`2`), Question: digestOther})}, digestA, "", true},
 	} {
@@ -339,4 +339,18 @@ func TestShutdownDoesNotWaitForASlowCloseLongerThanItMay(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 	})
+}
+
+// Otherwise a client that answers another question in between would be asked without end.
+func TestQuestionStaysOneThatWasAskedAgain(t *testing.T) {
+	t.Parallel()
+	memory := replay.Memory{Open: table("a", replay.OpenQuestion{Digest: digestA, Again: true})}
+	var run replay.Run
+	run.Start(memory, nil, 8)
+	if found, err := run.Answer("a", digestA); err != nil || !found.Again || found.Answer != nil {
+		t.Errorf("got %+v, %v, want it asked again already", found, err)
+	}
+	if found, err := run.Answer("a", digestOther); err != nil || found.Again {
+		t.Errorf("got %+v, %v for another question, want it new", found, err)
+	}
 }
