@@ -67,7 +67,7 @@ const (
 // admit acquires a slot for a request, for which it may wait, or refuses it. The caller has to
 // release the slot (Request.endSlot).
 func (s *Server) admit(r *Request) error {
-	if err := s.checkRate(r.method, r.in); err != nil {
+	if err := r.checkRate(); err != nil {
 		return err
 	}
 	if unmetered[r.method] {
@@ -142,18 +142,18 @@ func (r *evictable) Size() int { return len(r.in.Message.Params) }
 
 func (r *evictable) Evict() { r.handlers.Cancel(errMadeRoom) }
 
-// checkRate refuses a request that exceeds the rate of its method.
-func (s *Server) checkRate(method string, in *exchange.Inbound) error {
-	rate, ok := s.admission.rates[method]
-	if !ok || rate.buckets == nil || rate.remote && (in.HTTP.IsZero() || in.HTTP.OnLoopback()) {
+// checkRate refuses a request that exceeds the rate of its method, unless it answers a question.
+func (r *Request) checkRate() error {
+	rate, ok := r.server.admission.rates[r.method]
+	if !ok || rate.buckets == nil || rate.remote && (r.in.HTTP.IsZero() || r.in.HTTP.OnLoopback()) {
 		return nil
 	}
-	wait, ok := s.takeRate(&rate.ownerRate, in)
-	if ok {
+	wait, ok := r.server.takeRate(&rate.ownerRate, r.in)
+	if ok || r.answersQuestion() {
 		return nil
 	}
-	s.reached(rate.limit, in, method)
-	return mcp.PeerRetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", method, wait.Round(time.Millisecond))
+	r.ReportLimit(rate.limit)
+	return mcp.PeerRetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", r.method, wait.Round(time.Millisecond))
 }
 
 // reached reports that a message has reached a limit.

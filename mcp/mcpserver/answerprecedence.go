@@ -15,6 +15,8 @@ import (
 // refused because of other calls: if it has to wait, it waits before the other calls of its
 // owner, and as long as its client does. What a client can gain is limited:
 //
+//	checkRate                    of the method, and of one tool: an answer is not refused
+//	 └─ answersQuestion          see below
 //	waitForPlace                 at the gate of all calls, and of one tool
 //	 ├─ answersQuestion          reads the state; those of large calls a few at a time, by owner
 //	 │   └─ readState            requeststate.go: seal, principal, method, name, arguments; once

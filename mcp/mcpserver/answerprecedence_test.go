@@ -5,6 +5,7 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -27,6 +28,7 @@ type asking struct {
 	srv   *mcpserver.Server
 	order chan string
 	hold  chan struct{}
+	local net.Addr // to which clients connect; nil is a loopback address
 }
 
 func newAsking(t *testing.T, o *mcpserver.Options, opts ...mcpserver.ToolOption) *asking {
@@ -65,6 +67,9 @@ func (a *asking) post(ctx context.Context, by *mcp.Identity, arguments, state st
 		state = fmt.Sprintf(`"inputResponses":{"colour":%s},"requestState":%q,`, accept(`{"colour":"red"}`), state)
 	}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one","arguments":{%s},%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`, arguments, state)
+	if a.local != nil {
+		ctx = context.WithValue(ctx, http.LocalAddrContextKey, a.local)
+	}
 	r := httptest.NewRequestWithContext(mcp.WithIdentity(ctx, by), "POST", "http://localhost/", strings.NewReader(body))
 	r.Header = http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
@@ -228,6 +233,41 @@ func TestOnlyTheFirstCallWithAStateOfItsSenderHasPrecedence(t *testing.T) {
 			a.wantStatus(done, http.StatusServiceUnavailable, test.name)
 			a.end()
 		})
+	}
+}
+
+// A client that asks often uses up its rate with the calls that ask; it must be able to finish them.
+func TestAnswerIsNotRefusedBecauseOfARate(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-12")
+	once := mcp.Rate{PerSecond: 0.001, Burst: 1}
+	for name, c := range map[string]struct {
+		load *mcpserver.LoadOptions
+		opts []mcpserver.ToolOption
+	}{
+		"of all tools": {&mcpserver.LoadOptions{ToolRate: once}, nil},
+		"of one tool":  {nil, []mcpserver.ToolOption{mcpserver.Rate(once.PerSecond, once.Burst)}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newAsking(t, &mcpserver.Options{Load: c.load}, c.opts...)
+			a.local = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 100)}
+			state := a.question(ann, "x")
+			a.wantLimited(a.post(t.Context(), ann, arguments("new", false), ""), name+": a new call")
+			answer := a.begin(ann, arguments("x", true), state)
+			a.end()
+			a.wantStatus(answer, http.StatusOK, name+": the answer")
+			if len(a.order) != 1 {
+				t.Errorf("%s: the answer does not run", name)
+			}
+			a.wantLimited(a.post(t.Context(), ann, arguments("x", true), state), name+": the same answer again")
+		})
+	}
+}
+
+func (a *asking) wantLimited(got outcome, what string) {
+	a.Helper()
+	if got.status != http.StatusTooManyRequests && !strings.Contains(got.body, `"code":429`) {
+		a.Errorf("%s: got %d, %s, want it refused because of the rate", what, got.status, got.body)
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // limits are reached, it is one of CodeOverloaded, over HTTP with status 503. Subscriptions
 // and pings do not count. Notifications without a session, as over HTTP since 2026-07-28, count
 // as requests, except for cancellations, which are never refused. A call that answers a question
-// goes before new calls and is not refused because of these limits, see AskOptions.OwnerQuestions;
-// rates count it.
+// goes before new calls and is not refused because of these limits, see AskOptions.OwnerQuestions.
+// Rates count it, but do not refuse it either.
 //
 // A share belongs to one authenticated principal, or else to one session or connection.
 // When the server's limits are reached, a request that has waited for half of MaxWait

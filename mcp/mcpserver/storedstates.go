@@ -49,15 +49,24 @@ func (s *storedStates) put(ctx context.Context, owner limit.Owner, id string, st
 		place.Release()
 		return err
 	}
-	s.mu.Lock()
-	k.place = place
-	place.SetIdle(true)
-	if !k.evicted {
-		k.element = s.kept.PushBack(k)
+	if !s.add(k, place) {
+		// deleteEvicted of another goroutine may have deleted it before it was there.
+		_ = s.store.Delete(ctx, storedState+id)
+		return limit.ErrPoolFull
 	}
-	s.mu.Unlock()
-	s.deleteEvicted(ctx) // k itself, if it was evicted meanwhile
 	return nil
+}
+
+// add adds a state that is stored now. It reports false if the state was evicted meanwhile.
+func (s *storedStates) add(k *keptState, place *limit.Place) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k.evicted {
+		return false
+	}
+	k.place, k.element = place, s.kept.PushBack(k)
+	place.SetIdle(true)
+	return true
 }
 
 // get returns a state.

@@ -107,15 +107,15 @@ func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (m
 	return t.call(ctx, p)
 }
 
-// checkRate refuses a call that exceeds the rate of the tool. A call that is replayed was counted
-// when it was made.
+// checkRate refuses a call that exceeds the rate of the tool, unless it answers a question. A call
+// that is replayed was counted when it was made.
 func (t *tool) checkRate(ctx context.Context) error {
 	r := From(ctx)
 	if t.rate.buckets == nil || r.replayed {
 		return nil
 	}
 	wait, ok := r.server.takeRate(&t.rate, r.in)
-	if ok {
+	if ok || r.answersQuestion() {
 		return nil
 	}
 	r.ReportLimit(mcp.LimitOneTool)

@@ -156,7 +156,8 @@ func (n concurrency) tool(t *tool) {
 // the loopback interface and over other connections a session or connection (see
 // [LoadOptions]). With LoadOptions.SharedRates, the rate of an authenticated principal holds
 // over all replicas, where tools of one name count together. Each round of a call counts. Calls
-// beyond that are refused with an error of mcp.CodeRateLimited that says when to try again.
+// beyond that are refused with an error of mcp.CodeRateLimited that says when to try again,
+// except for those that answer a question.
 // [Limit] limits the calls of all owners together. Rate panics when an argument is not positive.
 func Rate(perSecond float64, burst int) ToolOption {
 	if !(perSecond > 0) || burst < 1 {
