@@ -183,7 +183,11 @@ func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 	if s.WaitingCount > 0 {
 		add("waiting for approval; "+m.approveCommand(s.Key, p.config), describeWaiting(s)...)
 	}
-	add("denied by the rules", s.Denied...)
+	var denied []string
+	for _, name := range s.Denied {
+		denied = append(denied, s.Key+"/"+name) // as it is typed
+	}
+	add("denied by the rules", denied...)
 	add("left out", s.Omitted...)
 	add("standard error", s.Stderr...)
 	if len(s.Withheld) > 0 {

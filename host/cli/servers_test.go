@@ -18,6 +18,7 @@ func TestServersShowFailingCallsAndLostSessions(t *testing.T) {
 	}{
 		{host.Status{Key: "web", State: host.Failing, Reason: "HTTP 502 Bad Gateway"}, []string{"web\tfailing\t", "HTTP 502 Bad Gateway"}},
 		{host.Status{Key: "web", State: host.Degraded, Reason: "a call has been without a message for 2m0s"}, []string{"web\tdegraded\t", "without a message for 2m0s"}},
+		{host.Status{Key: "web", State: host.Ready, Denied: []string{"delete"}}, []string{"denied by the rules\n  web/delete\n"}},
 		{host.Status{Key: "web", State: host.Ready, SessionsLost: 2, SessionLost: lost}, []string{
 			"web\tready\t", "session lost and opened again: 2 times, last at 2026-11-22 14:02:03",
 		}},
