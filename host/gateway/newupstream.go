@@ -55,8 +55,11 @@ func (u *upstream) poolParams() link.PoolParams {
 func (u *upstream) ownParams(c link.Caller) link.Params {
 	return link.Params{
 		Connect: func(ctx context.Context, conn *link.Conn) (*mcpclient.Client, error) {
+			if client, err := u.takeWarm(ctx, c, conn); client != nil || err != nil {
+				return client, err
+			}
 			o := u.clientOptions(conn)
-			u.relay.DeclareCapabilities(o, c.Capabilities, conn)
+			u.relay.DeclareCapabilities(o, c.Capabilities, func() *link.Conn { return conn })
 			if u.connector.mayHaveOwnFeatures() {
 				changed := func(context.Context, *mcpclient.Client) { u.callerListsChanged(conn) }
 				o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
@@ -85,13 +88,9 @@ func (u *upstream) sourceParams() catalog.SourceParams {
 		Filter: func(ctx context.Context, l host.Listing) (host.Admitted, error) {
 			return u.gateway.options.filterDefinitions(ctx, &u.Upstream, l)
 		},
-		FiltersAll: u.gateway.options.orZero().FilterDefinitions != nil,
-		Record:     u.gateway.record,
-		Connect: func(ctx context.Context, c link.Capabilities, conn *link.Conn) (*mcpclient.Client, error) {
-			o := u.clientOptions(conn)
-			u.relay.DeclareCapabilities(o, c, conn)
-			return u.connect(ctx, conn, o)
-		},
+		FiltersAll:     u.gateway.options.orZero().FilterDefinitions != nil,
+		Record:         u.gateway.record,
+		Connect:        u.connectForLists,
 		Program:        u.connector.isProgram(),
 		HasOwnFeatures: u.connector.mayHaveOwnFeatures,
 		IsStarting:     u.isFirstStart,

@@ -24,7 +24,6 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
-	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 func init() {
@@ -317,7 +316,11 @@ func TestStartsAndStopsLeakNothing(t *testing.T) {
 	g := gateway.New([]host.Upstream{u}, &gateway.Options{Logger: quiet, StartTimeout: testTimeout})
 	defer g.Close()
 	g.Start(t.Context())
-	c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet})
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &mcpclient.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	cycle := func() {
 		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
 		if err != nil {
@@ -425,4 +428,90 @@ func TestStateCountsTheProcessesOfAProgram(t *testing.T) {
 	if got := g.Status()[1].Processes; got != 0 {
 		t.Errorf("got %d processes of a server in this process, want none", got)
 	}
+}
+
+func init() {
+	// counted is a server of the session era that notes its start in the file that its argument names.
+	roles["counted"] = func() {
+		f, err := os.OpenFile(os.Args[1], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintln(f, os.Getpid())
+		_ = f.Close()
+		srv := process(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+		srv.Tool("ask", "Ask the user", func(ctx context.Context, _ struct{}) (string, error) {
+			who, err := mcpserver.Ask[greeting](ctx, "who", "Who?")
+			return who.Name, err
+		})
+		mcpserver.Main(srv)
+	}
+}
+
+// A program runs once for its lists, once more for each set of capabilities, and the process that has
+// answered these lists is lent to the first caller. Before they call, callers have no process.
+func TestProgramStartsOncePerCallerAtMost(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "starts")
+	u := child("c", "counted")
+	u.Target.(*mcpclient.CommandTarget).Args = []string{file}
+	g := gateway.New([]host.Upstream{u}, &gateway.Options{Logger: quiet, StartTimeout: testTimeout})
+	defer g.Close()
+	g.Start(t.Context())
+	started := func() int {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), "\n")
+	}
+	want := func(what string, starts, processes int) {
+		t.Helper()
+		for deadline := time.Now().Add(testTimeout); started() != starts || g.Status()[0].Processes != processes; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: got %d starts and %d processes, want %d and %d", what, started(), g.Status()[0].Processes, starts, processes)
+			}
+		}
+	}
+	roots := func(context.Context) ([]mcp.Root, error) { return nil, nil }
+	elicit := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada"}`)}, nil
+	}
+	sets := []mcpclient.Options{{ElicitForm: elicit}, {ElicitForm: elicit, Roots: roots}, {ElicitForm: elicit, ElicitURL: elicit}}
+	var clients []*mcpclient.Client
+	for i, o := range sets {
+		o.Revisions, o.Logger = []mcp.Revision{mcp.V20251125}, quiet
+		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		clients = append(clients, c)
+		toolNames(t, c)
+		want("after a list", 2+i, 2+i)
+	}
+	seen := make(map[int]bool)
+	for i, c := range clients {
+		if seen[pidOf(t, c, "c__pid")] = true; len(seen) != i+1 {
+			t.Error("two callers have the same process")
+		}
+		if got, err := c.Call[string](t.Context(), "c__ask", nil); got != "Ada" || err != nil {
+			t.Errorf("got %q, %v, want the caller asked in the process that was lent to it", got, err)
+		}
+	}
+	want("after calls", 4, 4)
+	again, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &mcpclient.Options{ElicitForm: elicit, Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	toolNames(t, again)
+	want("after a list of one more client with known capabilities", 4, 4)
+	if pid := pidOf(t, again, "c__pid"); seen[pid] {
+		t.Errorf("got process %d of another caller", pid)
+	}
+	want("after its call", 5, 5)
+	again.Close()
+	want("after its end", 5, 4)
+	clients[0].Close()
+	want("after the end of the caller that had the lent process", 5, 3)
 }

@@ -154,7 +154,7 @@ func (s callerReads) readOwn(ctx context.Context, client *mcpclient.Client, c li
 }
 
 // readCapabilityFeatures connects to the upstream as a client with the capabilities, reads its
-// features, and closes the connection. It also returns the generation of the shared catalog. It waits
+// features, and closes the connection or keeps it for a caller. It also returns the generation of the shared catalog. It waits
 // for its turn before it connects: a client of the stateless era can declare all combinations of
 // capabilities at once, and each connection to a program starts it.
 func (s callerReads) readCapabilityFeatures(ctx context.Context, c link.Capabilities, owner mcpserver.Owner, before *callerFeatures) (now *callerFeatures, generation uint64, err error) {
@@ -166,15 +166,19 @@ func (s callerReads) readCapabilityFeatures(ctx context.Context, c link.Capabili
 		defer conn.Close()
 		limited, cancel := context.WithTimeout(ctx, listTimeout)
 		defer cancel()
-		client, err := s.Connect(limited, c, conn)
+		client, keep, err := s.Connect(limited, c, conn)
 		if err != nil {
 			return err
 		}
-		defer conn.CloseClient(client)
 		known, listed, err := s.listForCapabilities(ctx, client)
 		if err == nil {
 			generation = known.generation
 			now, err = s.newFeatures(ctx, listed, known, before, host.Listing{Capabilities: c.Names()}, nil)
+		}
+		if err == nil && keep != nil {
+			keep()
+		} else {
+			conn.CloseClient(client)
 		}
 		return err
 	})

@@ -12,7 +12,8 @@ import (
 // capabilityList holds the features that were listed over a connection which declares certain
 // capabilities and serves no call.
 type capabilityList struct {
-	last       *ListRead // or nil
+	last       *ListRead         // or nil
+	declared   link.Capabilities // by the client that has asked last, with those on which no list depends
 	reading    bool
 	features   *callerFeatures // read last, or nil
 	generation uint64          // of the shared catalog at that time
@@ -78,7 +79,8 @@ type capabilityLists struct {
 // begin begins a read unless the features are known, one runs, or the last one has just failed. shared is
 // the catalog of everybody. A server that has not answered in time, for these capabilities or for any, is
 // not waited for until it has.
-func (l *capabilityLists) begin(c link.Capabilities, owner mcpserver.Owner, shared *Catalog, request bool) *ListRead {
+func (l *capabilityLists) begin(declared link.Capabilities, owner mcpserver.Owner, shared *Catalog, request bool) *ListRead {
+	c := declared.ForLists()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := l.byCapabilities[c]
@@ -90,7 +92,7 @@ func (l *capabilityLists) begin(c link.Capabilities, owner mcpserver.Owner, shar
 		l.byCapabilities[c] = list
 	}
 	if request {
-		list.asked = time.Now()
+		list.asked, list.declared = time.Now(), declared
 	} else if time.Since(list.asked) > capabilityRetryTime {
 		return nil
 	}
@@ -117,9 +119,9 @@ func (l *capabilityLists) begin(c link.Capabilities, owner mcpserver.Owner, shar
 
 func (l *capabilityLists) fill(ctx context.Context, list *capabilityList, c link.Capabilities, owner mcpserver.Owner) {
 	l.mu.Lock()
-	before := list.features
+	before, declared := list.features, list.declared
 	l.mu.Unlock()
-	now, generation, err := l.readFeatures(ctx, c, owner, before)
+	now, generation, err := l.readFeatures(ctx, declared, owner, before)
 	if err != nil && ctx.Err() == nil {
 		l.Log.Warn("cannot list the features for clients with more capabilities", "error", link.RecordedText(err))
 	}

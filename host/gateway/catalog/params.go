@@ -24,8 +24,9 @@ type SourceParams struct {
 	FiltersAll bool
 	// Record records that definitions are withheld, or that there are findings in them.
 	Record func(host.Decision, error)
-	// Connect makes a connection that declares certain capabilities and serves no call.
-	Connect func(context.Context, link.Capabilities, *link.Conn) (*mcpclient.Client, error)
+	// Connect makes a connection that declares certain capabilities and serves no call. keep is called
+	// instead of Conn.CloseClient once the features were read; it may be nil.
+	Connect func(context.Context, link.Capabilities, *link.Conn) (client *mcpclient.Client, keep func(), err error)
 	// Program says that each connection starts the upstream once more, with lists of its own.
 	Program bool
 	// HasOwnFeatures reports whether the connection of a caller may have features that the shared one

@@ -75,7 +75,7 @@ func (s *Source) ReadCapabilityList(c link.Capabilities, owner mcpserver.Owner) 
 
 // readCapabilityList is ReadCapabilityList for a request, or for a repetition of a failed read.
 func (s *Source) readCapabilityList(c link.Capabilities, owner mcpserver.Owner, request bool) *ListRead {
-	if c = c.ForLists(); s.Settings.Share || c == (link.Capabilities{}) || s.isWithdrawn() {
+	if s.Settings.Share || c.ForLists() == (link.Capabilities{}) || s.isWithdrawn() {
 		return nil
 	}
 	switch state, _ := s.Pool.SharedConn().State(); state {

@@ -12,8 +12,8 @@ import (
 
 // DeclareCapabilities makes a client declare the capabilities of the connection's caller that the
 // upstream may use. The connection relays the questions of the server to that caller, whose
-// client decides what its user sees.
-func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilities, conn *link.Conn) {
+// client decides what its user sees. conn returns the connection that the client has when it is asked.
+func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilities, conn func() *link.Conn) {
 	caps = rl.questions.relayed(caps)
 	o.Ask.AllowSecretFields = true // relayedQuestion decides
 	if caps.Form {
@@ -22,7 +22,8 @@ func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilitie
 	if caps.URL {
 		elicitURL := askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](rl, conn, mcp.MethodElicit)
 		o.ElicitURL = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			if err := rl.elicited.add(conn.Session, conn.Owner, p); err != nil {
+			on := conn()
+			if err := rl.elicited.add(on.Session, on.Owner, p); err != nil {
 				return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", mcp.MethodElicit, err)
 			}
 			return elicitURL(ctx, p)
@@ -38,9 +39,12 @@ func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilitie
 		askRoots := askCallerFunc[mcp.EmptyParams, mcp.ListRootsResult](rl, conn, mcp.MethodRootsList)
 		o.Capabilities.Roots = &mcp.RootsCapability{ListChanged: caps.RootChanges}
 		o.Ask.RootsInterval = -1 // the roots may be on another machine
-		known := knownRoots{kept: conn.Session != nil}
+		known := new(knownRoots)
 		o.Roots = func(ctx context.Context) ([]mcp.Root, error) {
 			answer, err := askRoots(ctx, new(mcp.EmptyParams))
+			if conn().Session == nil {
+				return answer.Roots, err
+			}
 			return known.update(answer.Roots, err)
 		}
 	}
@@ -50,8 +54,6 @@ func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilitie
 // not answer in time. They are kept for a session only: without one, several clients may be the caller of
 // a connection.
 type knownRoots struct {
-	kept bool
-
 	mu    sync.Mutex
 	known bool       // guarded by mu
 	roots []mcp.Root // guarded by mu
@@ -59,9 +61,6 @@ type knownRoots struct {
 
 // update returns the roots of an answer, or those that are known if there was none.
 func (k *knownRoots) update(roots []mcp.Root, err error) ([]mcp.Root, error) {
-	if !k.kept {
-		return roots, err
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, missed := errors.AsType[*link.NoAnswerError](err); missed && k.known {
@@ -75,12 +74,12 @@ func (k *knownRoots) update(roots []mcp.Root, err error) ([]mcp.Root, error) {
 
 // askCallerFunc returns a function that relays a question of the upstream to the caller of a
 // connection. The answer is never nil.
-func askCallerFunc[Params, Answer any](rl *Relay, conn *link.Conn, method string) func(context.Context, *Params) (*Answer, error) {
+func askCallerFunc[Params, Answer any](rl *Relay, conn func() *link.Conn, method string) func(context.Context, *Params) (*Answer, error) {
 	return func(ctx context.Context, p *Params) (*Answer, error) {
 		answer := new(Answer)
 		relayed, err := rl.questions.relayedQuestion(method, p)
 		if err == nil {
-			err = conn.Ask(ctx, method, relayed, answer)
+			err = conn().Ask(ctx, method, relayed, answer)
 		}
 		return answer, err
 	}
