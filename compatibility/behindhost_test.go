@@ -23,7 +23,11 @@ func TestServersThatDeviateBehindAHost(t *testing.T) {
 	eachServerRow(func(row *serverRow, over transport) {
 		s := newRawServer(row, over)
 		servers.add(s)
-		upstreams[s.name] = servers.upstream(t, s.name, over)
+		u := servers.upstream(t, s.name, over)
+		if row.timeout > 0 && !row.replies["tools/call"].dies {
+			u.Own = map[string]string{"timeout": row.timeout.String()}
+		}
+		upstreams[s.name] = u
 	})
 	base, log := startHost(t, upstreams)
 	client, lists := connect(t, mcpclient.URL(base+"/mcp"))

@@ -19,6 +19,7 @@ type upstream struct {
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	URL     string            `json:"url,omitempty"`
+	Own     map[string]string `json:"fondaco,omitempty"` // the settings of the host
 }
 
 // hostCommand returns the command fondaco with a configuration, in a home of its own.

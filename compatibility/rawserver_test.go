@@ -25,6 +25,7 @@ type reply struct {
 	code int    // over HTTP, the status; default 200
 	none bool   // the request gets no answer
 	ends bool   // the server ends after the text: the process exits, or the connection breaks
+	dies bool   // nothing more is answered from then on, and connections stay open: a relay in between is dead
 }
 
 // replies are those of a server by method.
@@ -68,6 +69,7 @@ type rawServer struct {
 	get     int    // status of a GET; 0 is 405
 
 	mu      sync.Mutex
+	dead    bool            // guarded by mu: see reply.dies
 	starts  int             // guarded by mu: processes
 	opened  int             // guarded by mu: sessions
 	gone    map[string]bool // guarded by mu: sessions that are lost
@@ -130,11 +132,22 @@ func (s *rawServer) reply(data []byte) reply {
 		return silence
 	}
 	r, ok := s.replies[m.Method]
+	if s.isDead(r.dies) {
+		return silence
+	}
 	if !ok {
 		r = say(`{"jsonrpc":"2.0","id":$id,"error":{"code":-32601,"message":"Method not found"}}`)
 	}
 	r.text = strings.NewReplacer("$id", string(m.ID), "$name", s.name).Replace(r.text)
 	return r
+}
+
+// isDead reports whether the server is dead, as it is from its death on.
+func (s *rawServer) isDead(dies bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dead = s.dead || dies
+	return s.dead
 }
 
 // hears is called for each message of the peer, with an error if it is not strict JSON.

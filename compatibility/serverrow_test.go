@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -33,10 +34,12 @@ type serverRow struct {
 	opens  int // sessions that a client opens without a host, if it is not 0
 	// starts is how many processes two connections start in all, if it is not 0.
 	starts map[transport]int
-	ask    func(context.Context, *mcpclient.Client, names) (string, error)
-	want   string // the text that ask returns
-	fails  *failure
-	behind *failure // behind a host, if it differs
+	// timeout limits a call: of the client without a host, and unless the server dies of the host.
+	timeout time.Duration
+	ask     func(context.Context, *mcpclient.Client, names) (string, error)
+	want    string // the text that ask returns
+	fails   *failure
+	behind  *failure // behind a host, if it differs
 }
 
 // A failure is the error that a client gets.
@@ -265,6 +268,9 @@ func (row *serverRow) clientOptions() *mcpclient.Options {
 	o := clientOptions()
 	if row.replies["server/discover"].none {
 		o.Timeouts.Probe = nearLimit
+	}
+	if row.timeout > 0 {
+		o.Timeouts.Call = row.timeout
 	}
 	return o
 }

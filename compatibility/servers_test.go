@@ -2,6 +2,9 @@ package compatibility
 
 import "strings"
 
+// floodLog is one of many log messages.
+const floodLog = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"flood"}}`
+
 // serverRows are the servers that deviate. docs/compatibility.md has a line for each.
 var serverRows = []serverRow{
 	{
@@ -426,7 +429,39 @@ var serverRows = []serverRow{
 		ask:  getPrompt,
 		want: "done",
 	},
+	{
+		name: "flood-logs", over: overStdio,
+		replies: replies{"tools/call": say(strings.Repeat(floodLog+"\n", 10_000) + `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}`)},
+		want:    "done",
+	},
+	{
+		name: "flood-logs-http", over: overHTTP,
+		replies: replies{"tools/call": {
+			kind: "text/event-stream",
+			text: strings.Repeat("data: "+floodLog+"\n\n", 10_000) + `data: {"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}` + "\n\n",
+		}},
+		want: "done",
+	},
+	{
+		name: "flood-list-changes", over: overStdio,
+		replies: replies{"tools/call": say(strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n", 1000) + `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}`)},
+		want:    "done",
+	},
 	// Refused:
+	{
+		name:    "call-silence",
+		replies: replies{"tools/call": silence},
+		timeout: nearLimit,
+		fails:   &failure{texts: []string{"no answer within 100ms"}},
+		behind:  &failure{texts: []string{"no result within 100ms, its timeout; the call may have run"}},
+	},
+	{
+		name:    "dead-relay",
+		replies: replies{"tools/call": {dies: true}},
+		timeout: nearLimit,
+		fails:   &failure{texts: []string{"no answer within 100ms"}},
+		behind:  &failure{texts: []string{"no message for 30s, and no answer to a ping; the call may have run"}},
+	},
 	{
 		name:    "result-and-error",
 		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":$id,"result":{"content":[]},"error":{"code":4050,"message":"no paper"}}`)},
