@@ -18,7 +18,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "concurrent requests of all clients, and notifications without a session over HTTP", load.maxCalls(), claim.Bytes(load.maxBytes()))
 	claim.Limit(t, "concurrent requests of one authenticated principal, or of one anonymous session or connection", load.shareCalls(), claim.Bytes(load.shareBytes()))
 	claim.Limit(t, "requests that wait to run", load.maxWaiting(), load.maxWait())
-	claim.Limit(t, "bytes of results of more than 64 KiB that are being sent, over all transports together", claim.Bytes(load.maxUnsent()))
+	claim.Limit(t, "bytes of results that are being sent, over all transports together; without HTTP beyond 64 KiB of one connection, over HTTP those of results of more than 64 KiB", claim.Bytes(load.maxUnsent()))
 	claim.Limit(t, "resources watched by all clients, and by one owner; a URI counts once for each 256 bytes", load.maxWatched())
 	for what, rate := range map[string]mcp.Rate{
 		"`tools/call` of one principal or address, beyond the loopback interface":                     load.toolRate(),

@@ -43,11 +43,13 @@ type LoadOptions struct {
 	// wait. Default: 2 seconds.
 	MaxWait time.Duration
 
-	// MaxUnsent limits the bytes of results of more than 64 KiB that are being sent, over
-	// all transports of the server together. A result counts until its client has accepted
-	// all of it. When the limit is reached, the connection of the newest response of the
-	// owner that has most is closed, or a new response of that owner is replaced: by the
-	// status 503 over Streamable HTTP, elsewhere by an error. Default: 1 GiB.
+	// MaxUnsent limits the bytes of results that are being sent, over all transports of the
+	// server together: of results of more than 64 KiB, and on connections other than HTTP also
+	// of smaller ones, once those of one connection have more than 64 KiB together. A result
+	// counts until its client has accepted all of it. When the limit is reached, the connection
+	// of the newest response of the owner that has most is closed, or a new response of that
+	// owner is replaced: by the status 503 over Streamable HTTP, elsewhere by an error.
+	// Default: 1 GiB.
 	MaxUnsent int64
 
 	// MaxKept limits the bytes that all anonymous clients together make the server keep beyond

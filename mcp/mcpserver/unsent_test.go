@@ -3,16 +3,21 @@ package mcpserver_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/memory"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -148,4 +153,71 @@ func TestLargeResultsOverAllTransportsCountTogether(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A failure here means that clients with many connections, which they do not read, make the server keep
+// small results without a limit of all connections together.
+func TestSmallResultsOfConnectionsThatAreNotReadCountTogether(t *testing.T) {
+	const most, each = 512 << 10, 20 << 10
+	synctest.Test(t, func(t *testing.T) {
+		var reached atomic.Int64
+		srv := newServer(&mcpserver.Options{
+			Logger: slog.New(slog.DiscardHandler),
+			Load:   &mcpserver.LoadOptions{MaxUnsent: most},
+			OnLimit: func(e mcp.LimitReached) {
+				if e.Limit == mcp.LimitUnsent {
+					reached.Add(1)
+				}
+			},
+		})
+		srv.Tool("small", "", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", each), nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		defer work.Wait()
+		defer cancel()
+		checkHeap(t, "four connections", most+4*4*exchange.LargeResult, func() {
+			for range 4 {
+				ours, theirs := memory.Pair()
+				work.Go(func() {
+					_ = srv.ServeConn(ctx, &deafConn{Conn: theirs, closed: make(chan struct{})}, mcpserver.ConnOptions{})
+				})
+				if err := ours.Write(ctx, []byte(opening(0))); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := ours.Read(ctx); err != nil {
+					t.Fatal(err)
+				}
+				for id := range 50 { // a megabyte
+					if err := ours.Write(ctx, []byte(callOf(2+id, "small", ""))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+			}
+		})
+		if reached.Load() == 0 {
+			t.Error("no limit was reached")
+		}
+	})
+}
+
+// deafConn is a connection whose client reads one message.
+type deafConn struct {
+	mcp.Conn
+	written atomic.Bool
+	once    sync.Once
+	closed  chan struct{}
+}
+
+func (c *deafConn) Write(ctx context.Context, msg []byte) error {
+	if !c.written.Swap(true) {
+		return c.Conn.Write(ctx, msg)
+	}
+	<-c.closed
+	return io.ErrClosedPipe
+}
+
+func (c *deafConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
 }

@@ -18,13 +18,14 @@ type BatchConn interface {
 
 // outbox writes the replies of one connection. Replies that are ready at the same time are
 // written together; no reply waits for one that is not ready. The limits of unwritten bound
-// their number and size.
+// their number and size, and an UnsentLimit what all connections of an owner have, beyond
+// LargeResult for each.
 type outbox struct {
 	conn      mcp.Conn
 	unwritten *unwritten
 	failed    func(error) // called with the error of a write
 
-	unsent *UnsentLimit // counts the large replies; nil is unbounded
+	unsent *UnsentLimit // counts the replies; nil is unbounded
 	owner  limit.Owner  // of the connection
 	evict  func()       // ends the connection to make room for the replies of others; does not block
 
@@ -32,8 +33,9 @@ type outbox struct {
 	ready   [][]byte
 	spare   [][]byte     // used, empty
 	writing bool         // a goroutine is writing
-	large   int          // bytes of the large replies that are not written
-	place   *UnsentPlace // for large; nil while that is 0
+	size    int          // bytes of the replies that are not written
+	place   *UnsentPlace // for size; nil while that is at most LargeResult
+	placed  int          // size of place
 }
 
 // EvictUnsent implements UnsentHolder.
@@ -42,39 +44,57 @@ func (o *outbox) EvictUnsent() { o.evict() }
 // reserve takes room for a reply that is about to be put. It fails if too much is unsent and
 // no other owner has more; the reply must not be put then.
 func (o *outbox) reserve(size int) error {
-	if size <= LargeResult || o.unsent == nil {
-		return nil
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var err error
+	total := o.size + size
+	if total > max(o.placed, LargeResult) && o.unsent != nil {
+		if err := o.growLocked(total, size); err != nil {
+			return err
+		}
+	}
+	o.size = total
+	return nil
+}
+
+// growLocked makes the place as large as total, and larger for a small reply, so that it grows
+// seldom. The caller holds mu.
+func (o *outbox) growLocked(total, size int) (err error) {
+	if size < LargeResult {
+		total += LargeResult
+	}
 	if o.place == nil {
-		o.place, err = o.unsent.Take(o.owner, size, o)
+		o.place, err = o.unsent.Take(o.owner, total, o)
 	} else {
-		err = o.place.Resize(o.large + size)
+		err = o.place.Resize(total)
 	}
 	if err == nil {
-		o.large += size
+		o.placed = total
 	}
 	return err
 }
 
+// countRefusal counts an error that is about to be put in place of a reply that has no room. It
+// has room, because it is small.
+func (o *outbox) countRefusal(size int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.size += size
+}
+
 // releaseLocked gives the room of written replies back. The caller holds mu.
 func (o *outbox) releaseLocked(batch [][]byte) {
-	if o.large == 0 {
-		return
-	}
 	for _, reply := range batch {
-		if len(reply) > LargeResult {
-			o.large -= len(reply)
-		}
+		o.size -= len(reply)
 	}
-	if o.large > 0 {
-		_ = o.place.Resize(o.large) // to less, which does not fail
-		return
+	switch {
+	case o.place == nil:
+	case o.size <= LargeResult:
+		o.place.Release()
+		o.place, o.placed = nil, 0
+	case o.placed-o.size > LargeResult:
+		o.placed = o.size
+		_ = o.place.Resize(o.size) // to less, which does not fail
 	}
-	o.place.Release()
-	o.place = nil
 }
 
 // put writes a reply, or leaves it to the goroutine that is writing.

@@ -145,8 +145,10 @@ func (c *serving) limited(id jsonrpc.ID, method string, reply []byte) []byte {
 		return nil
 	}
 	c.reachedUnsent(method)
-	return dialect.Refuse(id, mcp.Errorf(mcp.CodeOverloaded,
-		"%s: the result of %d bytes was dropped, because too many bytes of large results wait to be read; want them read first", method, len(reply))).Body
+	refusal := dialect.Refuse(id, mcp.Errorf(mcp.CodeOverloaded,
+		"%s: the result of %d bytes was dropped, because too many bytes of results wait to be read; want them read first", method, len(reply))).Body
+	c.replies.countRefusal(len(refusal))
+	return refusal
 }
 
 // expiryGrace is how long running requests may still be answered after the credentials that
