@@ -10,7 +10,6 @@ import (
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 const (
@@ -28,11 +27,10 @@ type warmClient struct {
 	taken        chan struct{} // closed when a caller has taken it
 	dropped      chan struct{} // closed when there are too many
 
-	mu      sync.Mutex         // guards the fields below
-	conn    *link.Conn         // to which messages of the server belong: at first that of the list
-	session *mcpserver.Session // of the caller, or nil
-	lent    bool
-	used    bool // the server has sent something that a caller would miss
+	mu   sync.Mutex // guards the fields below
+	conn *link.Conn // to which messages of the server belong: at first that of the list
+	lent bool
+	used bool // the server has sent something that a caller would miss
 }
 
 // asked returns the connection to which a question of the server belongs.
@@ -43,11 +41,11 @@ func (w *warmClient) asked() *link.Conn {
 	return w.conn
 }
 
-// now returns the connection to which messages of the server belong now, and its session.
-func (w *warmClient) now() (conn *link.Conn, session *mcpserver.Session, lent bool) {
+// now returns the connection to which messages of the server belong now, and whether it is that of a caller.
+func (w *warmClient) now() (conn *link.Conn, lent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.conn, w.session, w.lent
+	return w.conn, w.lent
 }
 
 // markUsed notes that no caller can get the client any more, unless one has it.
@@ -58,13 +56,13 @@ func (w *warmClient) markUsed() {
 }
 
 // lend gives the client to a caller, and reports false if it cannot.
-func (w *warmClient) lend(c link.Caller, conn *link.Conn) bool {
+func (w *warmClient) lend(conn *link.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.used {
 		return false
 	}
-	w.conn, w.session, w.lent = conn, c.Session, true
+	w.conn, w.lent = conn, true
 	return true
 }
 
@@ -90,7 +88,7 @@ func (all *warmClients) take(c link.Caller, conn *link.Conn) *warmClient {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for i, w := range all.all {
-		if w.capabilities == c.Capabilities && w.lend(c, conn) {
+		if w.capabilities == c.Capabilities && w.lend(conn) {
 			all.all = slices.Delete(all.all, i, i+1)
 			close(w.taken)
 			return w
@@ -127,18 +125,18 @@ func (u *upstream) warmOptions(w *warmClient) *mcpclient.Options {
 	o := u.connector.clientOptions()
 	o.OnLimit = u.noteLimit
 	o.OnEvent = func(ctx context.Context, e mcpclient.Event) {
-		conn, _, lent := w.now()
+		conn, lent := w.now()
 		if !lent && e.Kind != mcpclient.EventConnected {
 			w.markUsed()
 		}
 		u.relay.OnEvent(conn)(ctx, e)
 	}
 	o.OnNotification = func(ctx context.Context, method string, params jsontext.Value) {
-		conn, _, _ := w.now()
+		conn, _ := w.now()
 		u.relay.OnNotification(conn)(ctx, method, params)
 	}
 	changed := func(context.Context, *mcpclient.Client) {
-		if conn, _, lent := w.now(); lent {
+		if conn, lent := w.now(); lent {
 			u.callerListsChanged(conn)
 		} else {
 			w.markUsed()
@@ -147,8 +145,8 @@ func (u *upstream) warmOptions(w *warmClient) *mcpclient.Options {
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 	if u.connector.mayHaveSessions() {
 		o.OnLog = func(ctx context.Context, m *mcp.LoggingMessageParams) {
-			if _, session, _ := w.now(); session != nil {
-				u.relay.ForwardLogTo(session)(ctx, m)
+			if conn, lent := w.now(); lent && conn.Session != nil {
+				u.relay.ForwardLog(conn)(ctx, m)
 			}
 		}
 	}
