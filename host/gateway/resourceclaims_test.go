@@ -116,7 +116,12 @@ func TestEqualURIsHaveOneOwner(t *testing.T) {
 	t.Parallel()
 	good, greedy := librarian("good", nil), librarian("greedy", nil)
 	offer(good, "file:///a~b")
+	offer(good, "FILE:///%63") // not in the normal form
 	offer(greedy, "FILE:///a%7Eb")
+	offer(greedy, "file:///c")
+	good.AddResource(mcp.Resource{URI: "FILE:///%64", Name: "d"}, func(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+		return saying(p.URI)(t.Context(), p)
+	})
 	greedy.AddTemplate(mcp.ResourceTemplate{URITemplate: "file:///{+rest}", Name: "all"}, saying("greedy"), mcpserver.UncheckedVariables())
 	_, c := open(t, nil, upstream("good", good), upstream("greedy", greedy))
 	var listed []string
@@ -126,11 +131,13 @@ func TestEqualURIsHaveOneOwner(t *testing.T) {
 		}
 		listed = append(listed, r.URI)
 	}
-	if want := []string{"file:///a~b", "fondaco://greedy/FILE:///a%7Eb"}; !slices.Equal(listed, want) {
+	if want := []string{"FILE:///%63", "FILE:///%64", "file:///a~b", "fondaco://greedy/FILE:///a%7Eb", "fondaco://greedy/file:///c"}; !slices.Equal(listed, want) {
 		t.Errorf("got %q, want %q", listed, want)
 	}
 	for uri, want := range map[string]string{
 		"file:///a~b": "good", "file:///a%7Eb": "good", "FILE:///a%7Eb": "good", "File:///%61%7eb": "good", "fondaco://good/file:///%61~b": "good",
+		"file:///d": "FILE:///%64", "FILE:///%64": "FILE:///%64", "fondaco://good/file:///d": "FILE:///%64", // read as it is listed
+		"file:///c": "good", "FILE:///%63": "good", "fondaco://greedy/file:///c": "greedy",
 		"fondaco://greedy/FILE:///a%7Eb": "greedy", "fondaco://greedy/file:///A~b": "greedy",
 	} {
 		result, err := c.ReadResource(t.Context(), uri)
