@@ -254,6 +254,10 @@ func TestCallEndsAtTheTimeoutOfItsTool(t *testing.T) {
 				t.Errorf("%s: got %q after %v, want it ended after %v", tool, text, took, want)
 			}
 		}
+		callFor(t, c, "d__go")
+		if state := g.Status()[0]; state.State != host.Failing {
+			t.Errorf("got %+v after three calls that took too long, want it failing", state)
+		}
 	})
 }
 
