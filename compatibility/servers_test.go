@@ -134,8 +134,7 @@ var serverRows = []serverRow{
 	},
 	{
 		name: "header-mark-not-valid",
-		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"}},
-			{"name":"marked","inputSchema":{"type":"object","properties":{"x":{"type":"array","x-mcp-header":"X"}}}}]}`)},
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"}},{"name":"marked","inputSchema":{"type":"object","properties":{"x":{"type":"array","x-mcp-header":"X"}}}}]}`)},
 		want: "done",
 	},
 	{
