@@ -32,14 +32,15 @@ type sessionIDs struct {
 // idHeader is the number of bytes before the state in a session id.
 const idHeader = 16
 
-// maxSessionID limits a session id in bytes. The capabilities of a client whose id would be
-// longer are not in it, so that only this process can serve the session.
+// maxSessionID limits a session id in bytes. The state of a session whose id would be longer is in
+// its record in the Store instead. Without a Store only this process can serve the session.
 const maxSessionID = 1 << 10
 
 var (
 	sessionUnknown  = refuse(http.StatusNotFound, "session: not found: send initialize to open one")
 	sessionForeign  = refuse(http.StatusNotFound, "session: not found: this session was opened by another process; set Keys on all replicas, or send initialize to open another session")
-	sessionTooLarge = refuse(http.StatusNotFound, "session: not found: the capabilities of this client are too long for a session id, so that only the process that opened the session can serve it; send initialize to open another session")
+	sessionTooLarge = refuse(http.StatusNotFound, "session: not found: the capabilities of this client are too long for a session id, so that only the process that opened the session can serve it; set Store and Bus on all replicas, or send initialize to open another session")
+	storeFailed     = refuse(http.StatusServiceUnavailable, "session: the state that the replicas of this server share is not available: try again later")
 )
 
 func newSessionIDs(o *Options, d *dialect.Server) *sessionIDs {
@@ -51,8 +52,9 @@ func newSessionIDs(o *Options, d *dialect.Server) *sessionIDs {
 	return ids
 }
 
-// seal returns a new id for a session of a principal, and when it expires.
-func (ids *sessionIDs) seal(agreed *dialect.Session, p mcp.Principal) (id string, expires time.Time) {
+// seal returns a new id for a session of a principal, and when it expires. whole is false if the state
+// of the session does not fit into the id.
+func (ids *sessionIDs) seal(agreed *dialect.Session, p mcp.Principal) (id string, expires time.Time, whole bool) {
 	expires = time.Now().Add(ids.life).Truncate(time.Second) // of the wall clock, which all processes have
 	state := agreed.State()
 	plain := append(make([]byte, 0, idHeader+len(state)), ids.process[:]...)
@@ -60,17 +62,17 @@ func (ids *sessionIDs) seal(agreed *dialect.Session, p mcp.Principal) (id string
 	bound := ids.bound(p)
 	id = ids.keys.Seal(append(plain, state...), bound, expires)
 	if len(id) > maxSessionID {
-		id = ids.keys.Seal(plain, bound, expires)
+		return ids.keys.Seal(plain, bound, expires), expires, false
 	}
-	return id, expires
+	return id, expires, true
 }
 
 // openedID is what a session id says.
 type openedID struct {
 	key     sessionKey
-	agreed  *dialect.Session
-	opener  string // the process that has made it: 8 bytes as hexadecimal digits
-	here    bool   // it is this one
+	agreed  *dialect.Session // nil if it is not in the id
+	opener  string           // the process that has made it: 8 bytes as hexadecimal digits
+	here    bool             // it is this one
 	expires time.Time
 }
 
@@ -82,15 +84,23 @@ func (ids *sessionIDs) open(id string, p mcp.Principal) (*openedID, *refusal) {
 		return nil, sessionForeign
 	case err != nil || len(plain) < idHeader:
 		return nil, sessionUnknown
-	case len(plain) == idHeader:
-		return nil, sessionTooLarge
-	}
-	agreed, err := ids.dialect.OpenState(plain[idHeader:])
-	if err != nil {
-		return nil, sessionUnknown // of another version of the program
 	}
 	expires := time.Unix(int64(binary.BigEndian.Uint64(plain[8:])), 0)
-	return &openedID{agreed: agreed, opener: hex.EncodeToString(plain[:8]), here: [8]byte(plain) == ids.process, expires: expires}, nil
+	from := &openedID{key: keyOf(id), opener: hex.EncodeToString(plain[:8]), here: [8]byte(plain) == ids.process, expires: expires}
+	if len(plain) == idHeader {
+		return from, nil
+	}
+	return from, from.openState(ids.dialect, plain[idHeader:])
+}
+
+// openState sets what the session has agreed on.
+func (from *openedID) openState(d *dialect.Server, state []byte) *refusal {
+	agreed, err := d.OpenState(state)
+	if err != nil {
+		return sessionUnknown // of another version of the program
+	}
+	from.agreed = agreed
+	return nil
 }
 
 // bound is what a session id is bound to: its purpose, the server, and the principal.

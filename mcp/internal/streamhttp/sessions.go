@@ -119,10 +119,13 @@ const callStack = 6 << 10
 
 // assignID gives a session that was initialized its id.
 func (t *sessions) assignID(ctx context.Context, s *session) (id string) {
-	id, expires := t.ids.seal(s.Agreed(), s.Principal)
+	id, expires, whole := t.ids.seal(s.Agreed(), s.Principal)
 	t.mu.Lock()
 	s.key, s.expires = keyOf(id), expires
 	t.mu.Unlock()
+	if !whole && t.shared != nil {
+		t.shared.storeState(ctx, s)
+	}
 	t.shared.awaitKnown(ctx)
 	return id
 }
@@ -185,10 +188,12 @@ func (t *sessions) acquire(r *http.Request, id string, by *mcp.Identity) (*sessi
 		return s, nil
 	}
 	from, refused := t.ids.open(id, exchange.PrincipalOf(by))
+	if refused == nil && from.agreed == nil {
+		refused = t.shared.readState(r.Context(), from)
+	}
 	if refused != nil {
 		return nil, refused
 	}
-	from.key = key
 	return t.reopen(r, from, by)
 }
 

@@ -119,8 +119,9 @@ func (h *sharedSession) refresh(ctx context.Context, age time.Duration) (ended b
 func (h *sharedSession) readRecord(ctx context.Context) (rec sessionRecord, err error) {
 	for {
 		before := h.releases.Load()
-		if _, rec, err = h.all.read(ctx, h.of.key); err != nil || h.releases.Load() == before {
-			return rec, err
+		_, stored, err := h.all.read(ctx, h.of.key)
+		if err != nil || h.releases.Load() == before {
+			return stored.sessionRecord, err
 		}
 	}
 }

@@ -243,12 +243,18 @@ type sessionRecord struct {
 	URIs     []string         `json:"uris,omitzero"`     // that the client has subscribed to
 }
 
+// storedRecord is what the Store has of a session.
+type storedRecord struct {
+	sessionRecord
+	State []byte `json:"state,omitzero"` // of the dialect.Session, if it does not fit into the id
+}
+
 func (key sessionKey) String() string { return hex.EncodeToString(key[:]) }
 
 func (key sessionKey) storeKey() string { return "session." + key.String() }
 
 // read returns the record of a session, which is empty if there is none.
-func (a *sharedSessions) read(ctx context.Context, key sessionKey) (raw []byte, rec sessionRecord, err error) {
+func (a *sharedSessions) read(ctx context.Context, key sessionKey) (raw []byte, rec storedRecord, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
 	defer cancel()
 	raw, found, err := a.store.Get(ctx, key.storeKey())
@@ -258,6 +264,42 @@ func (a *sharedSessions) read(ctx context.Context, key sessionKey) (raw []byte, 
 	return raw, rec, err
 }
 
+// storeState puts the state of a session into its record, because it does not fit into the id. If the
+// Store fails, only this process serves the session.
+func (a *sharedSessions) storeState(ctx context.Context, s *session) {
+	if a.isUnavailable() {
+		return
+	}
+	_, err := a.updateStored(ctx, s, func(rec *storedRecord) error {
+		rec.State = s.Agreed().State()
+		return nil
+	})
+	if err != nil {
+		a.unavailable(ctx, "the capabilities of a client cannot be stored", err)
+	}
+}
+
+// readState reads the state of a session whose id does not have it.
+func (a *sharedSessions) readState(ctx context.Context, from *openedID) *refusal {
+	if a == nil {
+		return sessionTooLarge
+	}
+	if a.isUnavailable() {
+		return storeFailed
+	}
+	switch _, rec, err := a.read(ctx, from.key); {
+	case err != nil:
+		a.unavailable(ctx, "the capabilities of a client cannot be read", err)
+		return storeFailed
+	case rec.Ended:
+		return sessionUnknown
+	case rec.State == nil:
+		return sessionTooLarge
+	default:
+		return from.openState(a.table.core.Dialect(), rec.State)
+	}
+}
+
 // recordOverhead is about what an engine needs for a record besides its value.
 const recordOverhead = 256
 
@@ -265,7 +307,18 @@ const recordOverhead = 256
 var errConflict = errors.New("the record changes all the time")
 
 // update changes the record of a session. change returns an error to leave it as it is.
-func (a *sharedSessions) update(ctx context.Context, s *session, change func(*sessionRecord) error) (rec sessionRecord, err error) {
+func (a *sharedSessions) update(ctx context.Context, s *session, change func(*sessionRecord) error) (sessionRecord, error) {
+	rec, err := a.updateStored(ctx, s, func(rec *storedRecord) error {
+		err := change(&rec.sessionRecord)
+		if rec.Ended {
+			rec.State = nil
+		}
+		return err
+	})
+	return rec.sessionRecord, err
+}
+
+func (a *sharedSessions) updateStored(ctx context.Context, s *session, change func(*storedRecord) error) (rec storedRecord, err error) {
 	for range 16 {
 		old, rec, err := a.read(ctx, s.key)
 		if err != nil {
