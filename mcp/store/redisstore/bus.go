@@ -78,6 +78,10 @@ type subscriber = exchange.Dispatcher[[]byte]
 type topic struct {
 	subscribers map[*subscriber]bool // guarded by bus.mu
 
+	// begun is set when the server has begun to send messages of the topic. Those before are of an
+	// earlier topic of the channel, whose end the server has not seen yet. It is guarded by bus.mu.
+	begun bool
+
 	// settled is closed when the server has confirmed the subscription, or has refused it, which
 	// err says. After the connection is lost, an open one takes its place. Both are guarded by bus.mu.
 	settled chan struct{}
@@ -197,11 +201,20 @@ func (b *bus) noteLocked(channel string) {
 	}
 }
 
+// begin notes that the next messages of a channel are those of its topic.
+func (b *bus) begin(channel string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.topics[channel]; t != nil {
+		t.begun = true
+	}
+}
+
 // dispatch queues a message for the subscribers of a channel.
 func (b *bus) dispatch(channel, msg string) {
 	b.mu.Lock()
 	var subscribers []*subscriber
-	if t := b.topics[channel]; t != nil {
+	if t := b.topics[channel]; t != nil && t.begun {
 		subscribers = slices.Collect(maps.Keys(t.subscribers))
 	}
 	b.mu.Unlock()

@@ -199,6 +199,10 @@ func (c *busConn) receive(ctx context.Context) error {
 		switch msg := msg.(type) {
 		case *redis.Message:
 			c.bus.dispatch(msg.Channel, msg.Payload)
+		case *redis.Subscription:
+			if msg.Kind == "subscribe" {
+				c.bus.begin(msg.Channel)
+			}
 		case *redis.Pong:
 			if err := c.confirm(msg.Payload); err != nil {
 				return err
