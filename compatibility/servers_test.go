@@ -133,9 +133,9 @@ var serverRows = []serverRow{
 		want:    "done",
 	},
 	{
-		name: "header-mark-not-valid",
+		name:    "header-mark-not-valid",
 		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"}},{"name":"marked","inputSchema":{"type":"object","properties":{"x":{"type":"array","x-mcp-header":"X"}}}}]}`)},
-		want: "done",
+		want:    "done",
 	},
 	{
 		name: "meta-key-odd",

@@ -182,6 +182,7 @@ func TestSamplesAreComplete(t *testing.T) {
 		// Parts of other types, or no JSON of their own.
 		"ResultBase": true, "Caching": true, "UnknownContent": true, "ProgressToken": true,
 		"Error": true, "CancelledError": true, "FrameError": true, "Revision": true, "Principal": true, "Identity": true, "Rate": true, "LimitReached": true, "Trace": true,
+		"WireMessage": true, "WireHTTP": true,
 		// Tested with ElicitSchema.
 		"ElicitSchema": true, "ElicitField": true, "StringSchema": true, "NumberSchema": true,
 		"BooleanSchema": true, "EnumSchema": true, "EnumOption": true,

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -121,7 +120,7 @@ func TestSameRetryTwiceTakesTheValuesOnce(t *testing.T) {
 	})
 }
 
-// TestRetryThatIsRefusedMayBeMadeAgain is about a retry that comes too soon: nothing of
+// TestRetryThatIsRefusedMayBeMadeAgain is about a retry that a middleware refuses: nothing of
 // what it brings is used up.
 func TestRetryThatIsRefusedMayBeMadeAgain(t *testing.T) {
 	t.Parallel()
@@ -133,13 +132,23 @@ func TestRetryThatIsRefusedMayBeMadeAgain(t *testing.T) {
 			}
 			_, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
 			return "done", err
-		}, mcpserver.Rate(1, 1))
+		})
+		refuses := false
+		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
+			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+				if refuses && r.Method() == mcp.MethodToolsCall {
+					return nil, mcp.Errorf(mcp.CodeOverloaded, "not now")
+				}
+				return next(ctx, r)
+			}
+		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
 		again := retry(t, `{"name":"rare"}`, w.Must("tools/call", `{"name":"rare"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+		refuses = true
 		if m := w.Call("tools/call", again); m.Error == nil {
 			t.Fatalf("got %s, want it refused", m.Raw)
 		}
-		time.Sleep(2 * time.Second)
+		refuses = false
 		if r := w.Must("tools/call", again); at(t, r, "/content/0/text") != `"done"` {
 			t.Errorf("got %s, want it done", r)
 		}

@@ -52,10 +52,10 @@ type seat struct {
 func TestBothSidesPassTheSameMessages(t *testing.T) {
 	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		for transport, target := range transports {
+			if transport == "sse" && revision.Stateless() {
+				continue // the revision does not have the transport
+			}
 			t.Run(fmt.Sprintf("%s over %s", revision, transport), func(t *testing.T) {
-				if transport == "sse" && revision.Stateless() {
-					t.Skip("the revision does not have the transport")
-				}
 				var atServer, atClient messages
 				srv := mcpserver.New("airline", "1.0.0", &mcpserver.Options{OnMessage: atServer.record, Revisions: []mcp.Revision{revision}})
 				srv.Tool("book", "Books a flight", func(ctx context.Context, _ struct{}) (string, error) {

@@ -13,7 +13,7 @@ import (
 // When the deadline passes, the error of the context is context.DeadlineExceeded, and that of derived
 // contexts is context.Canceled. The cause is that of both.
 func WithDeadline(parent context.Context, at time.Time, cause error) (context.Context, context.CancelFunc) {
-ctx, cancel := context.WithCancelCause(parent)
+	ctx, cancel := context.WithCancelCause(parent)
 	if earlier, ok := parent.Deadline(); ok && earlier.Before(at) {
 		return ctx, func() { cancel(nil) }
 	}

@@ -325,23 +325,27 @@ func TestCORSHeadersAppearForAllowedOriginsOnly(t *testing.T) {
 func TestPagesOfAllowedOriginsCanReadRefusals(t *testing.T) {
 	t.Parallel()
 	const app = "https://app.example.com"
-	check := func(name string, want int, w *httptest.ResponseRecorder) {
+	check := func(name string, want, status int, h http.Header) {
 		t.Helper()
-		got := []string{w.Header().Get(httpheader.CORSAllowOrigin), w.Header().Get(httpheader.CORSExposeHeaders)}
-		if headers := []string{app, "Mcp-Session-Id, WWW-Authenticate, Retry-After"}; w.Code != want || !slices.Equal(got, headers) {
-			t.Errorf("%s: got %d, %q, want %d, %q", name, w.Code, got, want, headers)
+		got := []string{h.Get(httpheader.CORSAllowOrigin), h.Get(httpheader.CORSExposeHeaders)}
+		if headers := []string{app, "Mcp-Session-Id, WWW-Authenticate, Retry-After"}; status != want || !slices.Equal(got, headers) {
+			t.Errorf("%s: got %d, %q, want %d, %q", name, status, got, want, headers)
 		}
 	}
-	h := byToken(NewHandler(newTestCore(plainTools), &Options{AllowedOrigins: []string{app}, PrincipalSessions: 1}))
+	o := &Options{AllowedOrigins: []string{app}, PrincipalSessions: 1}
 	foreign := request(t.Context(), t, "POST", "http://localhost/", initialize, "Origin", app)
 	foreign.Host = "evil.example"
-	check("foreign host", http.StatusForbidden, serveRecorded(h, foreign))
+	w := serveRecorded(NewHandler(newTestCore(plainTools), o), foreign)
+	check("foreign host", http.StatusForbidden, w.Code, w.Header())
 
-	open := func() *httptest.ResponseRecorder {
-		return serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize, "Origin", app, httpheader.Authorization, "A"))
-	}
-	check("the first session", http.StatusOK, open())
-	check("the second session", http.StatusTooManyRequests, open())
+	s := serveTest(t, newTestCore(plainTools), o)
+	open := func() answer { return s.post(initialize, "Origin", app, httpheader.Authorization, "A") }
+	first := open()
+	check("the first session", http.StatusOK, first.status, first.header)
+	stream := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, first.header.Get(httpheader.SessionID), httpheader.Authorization, "A")
+	defer stream.close()
+	second := open()
+	check("a session while the first is in use", http.StatusTooManyRequests, second.status, second.header)
 }
 
 func TestRefusalsEndWithTheAdviceOfTheOptions(t *testing.T) {
