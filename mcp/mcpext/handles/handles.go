@@ -274,6 +274,10 @@ func (t *table) add(ctx context.Context, data []byte) (string, error) {
 		t.count.remove(name)
 		return "", err
 	}
+	if !t.count.has(name) { // it was evicted meanwhile, and perhaps deleted before it was there
+		_ = t.storeOf(ctx).Delete(ctx, keyPrefix+name)
+		return "", ErrNoRoom
+	}
 	return name, nil
 }
 
@@ -466,6 +470,13 @@ func (c *counter) evict(u *use) {
 	defer c.mu.Unlock()
 	c.removeLocked(u.name)
 	c.evicted = append(c.evicted, u)
+}
+
+// has reports whether a handle is counted.
+func (c *counter) has(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byName[name] != nil
 }
 
 // takeEvicted returns the evicted handles, which its caller must delete.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/hooktest"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -416,5 +417,47 @@ func TestOneOfConcurrentDeletesGetsTheValue(t *testing.T) {
 	all.Wait()
 	if got.Load() != 7 {
 		t.Errorf("got the value %d times, want once", got.Load()/7)
+	}
+}
+
+// createStore is a Store that calls a function before it creates something the next time.
+type createStore struct {
+	mcp.Store
+	before atomic.Pointer[func()]
+}
+
+func (s *createStore) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (bool, error) {
+	if f := s.before.Swap(nil); f != nil {
+		(*f)()
+	}
+	return s.Store.Create(ctx, key, value, ttl)
+}
+
+// Otherwise it stays in the Store until it expires, and nobody counts it.
+func TestHandleThatIsEvictedWhileItIsWrittenIsDeleted(t *testing.T) {
+	t.Parallel()
+	memory := new(mcpserver.MemoryStore)
+	store := &createStore{Store: memory}
+	srv := mcpserver.New("test", "1", &mcpserver.Options{
+		Store: store, Keys: []mcpserver.Key{{ID: "a", Secret: make([]byte, 32)}}, Load: &mcpserver.LoadOptions{MaxKept: 200 << 10},
+	})
+	values := handles.New[string](&handles.Options{MaxSize: 128 << 10})
+	srv.Tool("new", "", func(ctx context.Context, in struct{ Size int }) (string, error) {
+		return values.New(ctx, strings.Repeat("x", in.Size))
+	})
+	first, second, third := connect(t, srv), connect(t, srv), connect(t, srv)
+	others := func() {
+		for c, size := range map[*mcpclient.Client]int{second: 96 << 10, third: 40 << 10} {
+			if _, err := c.Call[string](t.Context(), "new", struct{ Size int }{size}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	store.before.Store(&others)
+	if h, err := first.Call[string](t.Context(), "new", struct{ Size int }{98 << 10}); err == nil || !strings.Contains(err.Error(), handles.ErrNoRoom.Error()) {
+		t.Errorf("got %q, %v of the owner with the most, want %v", h, err, handles.ErrNoRoom)
+	}
+	if keys, err := memory.List(t.Context(), "handle.", "", 10); err != nil || len(keys) != 2 {
+		t.Errorf("got %q, %v in the Store, want the two others", keys, err)
 	}
 }
