@@ -1,7 +1,10 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,7 +13,9 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
@@ -61,4 +66,134 @@ func TestCallersDoNotSeeWhyAnUpstreamIsUnavailable(t *testing.T) {
 			t.Errorf("recorded %q, want the whole reason", last)
 		}
 	})
+}
+
+// What callers see of an error does not depend on the kind of their request: the host logs it once, under
+// the incident id that the caller gets.
+func TestCallersSeeTheSameErrorInRequestsThatCallNoTool(t *testing.T) {
+	t.Parallel()
+	const secret = "/opt/private/serve"
+	for _, test := range []struct {
+		name   string
+		admit  func(*host.Upstream) (*host.Upstream, error) // for the connection of the caller
+		answer error                                        // of the upstream
+		want   string
+		logged bool
+	}{
+		{name: "needs approval", admit: func(*host.Upstream) (*host.Upstream, error) {
+			return nil, errors.Join(host.ErrNeedsApproval, errors.New(secret))
+		}, want: `: a person has to approve the server "a" in Fondaco (its terminal, or the command "fondaco approve a")`},
+		{name: "not started", admit: func(u *host.Upstream) (*host.Upstream, error) {
+			other := *u
+			other.Target = mcpclient.Command(secret)
+			return &other, nil
+		}, want: `: upstream "a": failed: unavailable (incident `, logged: true},
+		{
+			name: "an error for the host", answer: mcp.Errorf(mcp.CodeInvalidRequest, "%s", secret),
+			want: `: upstream "a": it does not accept the requests of the host (incident `, logged: true,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+				synctest.Test(t, func(t *testing.T) {
+					var admitted atomic.Int32
+					var log lockedBuffer
+					g := gateway.New([]host.Upstream{upstream("a", failingServer(up, test.answer))}, &gateway.Options{
+						Logger: slog.New(slog.NewTextHandler(&log, nil)),
+						Admit: func(_ context.Context, u *host.Upstream) (*host.Upstream, error) {
+							if admitted.Add(1) == 1 || test.admit == nil { // the shared connection lists the features
+								return u, nil
+							}
+							return test.admit(u)
+						},
+					})
+					t.Cleanup(g.Close)
+					g.Start(t.Context())
+					down.Logger = quiet
+					c := mcptest.Connect(t, g.Server(), down)
+					for method, err := range requestsThatCallNoTool(t.Context(), c) {
+						e, _ := errors.AsType[*mcp.Error](err)
+						if e == nil || e.Code != mcp.CodeInternal || !strings.HasPrefix(e.Message, method+test.want) || strings.Contains(e.Message, secret) {
+							t.Errorf("%s: got %v, want %s", method, err, test.want)
+							continue
+						}
+						if _, id, ok := strings.Cut(e.Message, "(incident "); ok != test.logged ||
+							ok && !log.hasLine("level=WARN", "upstream=a", "incident="+strings.TrimSuffix(id, ")")) {
+							t.Errorf("%s: got %v, want the incident of a line of the log", method, err)
+						}
+					}
+					if log.hasLine("level=ERROR") {
+						t.Errorf("got a log with errors of the host itself:\n%s", log.String())
+					}
+				})
+			})
+		})
+	}
+}
+
+// failingServer is a server with a resource, a template and a prompt, whose requests have an error.
+func failingServer(o *mcpserver.Options, err error) *mcpserver.Server {
+	srv := mcpserver.New("a", "1", o)
+	srv.Resource("notes://a", "A", "text/plain", func(context.Context) ([]byte, error) { return nil, err })
+	complete := func(context.Context, mcpserver.CompletionRequest) ([]string, error) { return nil, err }
+	srv.Template("notes://{title}", "Note", "text/plain", func(context.Context, struct {
+		Title string `json:"title"`
+	},
+	) ([]byte, error) {
+		return nil, err
+	}, mcpserver.CompleteArg("title", complete))
+	srv.Prompt("plan", "Plan", func(context.Context, greeting) ([]mcp.PromptMessage, error) { return nil, err }, mcpserver.CompleteArg("name", complete))
+	return srv
+}
+
+// requestsThatCallNoTool returns the errors of the requests to a failingServer by their methods.
+func requestsThatCallNoTool(ctx context.Context, c *mcpclient.Client) func(yield func(method string, err error) bool) {
+	return func(yield func(string, error) bool) {
+		_, err := c.ReadResource(ctx, "notes://a")
+		if !yield(mcp.MethodResourcesRead, err) {
+			return
+		}
+		_, err = c.GetPrompt(ctx, "a__plan", map[string]string{"name": "Ada"})
+		if !yield(mcp.MethodPromptsGet, err) {
+			return
+		}
+		_, err = c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef("a__plan"), Argument: mcp.CompleteArgument{Name: "name"}})
+		if !yield(mcp.MethodComplete, err) {
+			return
+		}
+		_, err = c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.ResourceRef("notes://{title}"), Argument: mcp.CompleteArgument{Name: "title"}})
+		yield(mcp.MethodComplete, err)
+	}
+}
+
+// lockedBuffer is the text of a log.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// hasLine reports whether a line contains all parts.
+func (b *lockedBuffer) hasLine(parts ...string) bool {
+lines:
+	for line := range strings.Lines(b.String()) {
+		for _, part := range parts {
+			if !strings.Contains(line, part) {
+				continue lines
+			}
+		}
+		return true
+	}
+	return false
 }

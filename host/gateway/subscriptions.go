@@ -98,7 +98,7 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcpserver.Request, uri
 	}
 	result, err := next(ctx, r)
 	if err == nil {
-		err = subscribeError(r, u, w.WaitEstablished(ctx))
+		err = u.relay.CallerError(r, w.WaitEstablished(ctx))
 	}
 	if err != nil {
 		stop()
@@ -161,18 +161,6 @@ func (s *subscriptions) endAll(session *mcpserver.Session) {
 	for _, stop := range uris {
 		stop()
 	}
-}
-
-// subscribeError returns the error of resources/subscribe for an upstream that refuses.
-func subscribeError(r *mcpserver.Request, u *upstream, err error) error {
-	if err == nil {
-		return nil
-	}
-	err = u.relay.CallerError(r, err)
-	if e, ok := err.(*mcp.Error); ok {
-		return e
-	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %v", err)
 }
 
 // resourceNotFound returns the error for a URI that leads to no upstream.

@@ -19,14 +19,32 @@ import (
 // callerError is an error whose text callers see. Details about the upstream (its command line
 // or URL, paths, standard error, what it has sent) are only in err, which is for the log and the
 // audit log of the host.
+//
+// The server makes a result for the model from the text if a tool was called. For all other requests it
+// sends an *mcp.Error only, and the first one that errors.As finds: that is public, before any in err,
+// which may be one that the upstream has sent to the host.
 type callerError struct {
-	text string
-	err  error
+	text   string
+	public *mcp.Error // nil if a tool was called
+	err    error
+}
+
+func newCallerError(method, text string, err error) *callerError {
+	e := &callerError{text: text, err: err}
+	if method != mcp.MethodToolsCall {
+		e.public = mcp.Errorf(mcp.CodeInternal, "%s: %s", method, text)
+	}
+	return e
 }
 
 func (e *callerError) Error() string { return e.text }
 
-func (e *callerError) Unwrap() error { return e.err }
+func (e *callerError) Unwrap() []error {
+	if e.public == nil {
+		return []error{e.err}
+	}
+	return []error{e.public, e.err}
+}
 
 // callerErrors turns errors of one upstream into what callers see of them.
 type callerErrors struct {
@@ -35,19 +53,20 @@ type callerErrors struct {
 	elicited  *elicitedURLs
 }
 
-// unavailable returns the error of a call for its caller: that a person has to approve the
+// unavailable returns the error of a request for its caller: that a person has to approve the
 // upstream, or that it is unavailable with an incident id, under which the log of the host has the
 // reason.
-func (c *callerErrors) unavailable(err error) error {
+func (c *callerErrors) unavailable(r *mcpserver.Request, err error) error {
+	method := r.Method()
 	whole := fmt.Errorf("upstream %q: %w", c.Key, err)
 	if e, ok := errors.AsType[*link.PublicError](err); ok {
-		return &callerError{fmt.Sprintf("upstream %q: %s", c.Key, e), whole}
+		return newCallerError(method, fmt.Sprintf("upstream %q: %s", c.Key, e), whole)
 	}
 	if errors.Is(err, context.Canceled) {
-		return &callerError{fmt.Sprintf("upstream %q: the call was cancelled", c.Key), whole}
+		return newCallerError(method, fmt.Sprintf("upstream %q: the call was cancelled", c.Key), whole)
 	}
 	if e, ok := errors.AsType[*link.NotReadyError](err); ok && e.State == host.NeedsApproval {
-		return &callerError{c.ApprovalHint(), whole}
+		return newCallerError(method, c.ApprovalHint(), whole)
 	}
 	incident := NewIncident()
 	event := "a call failed"
@@ -55,7 +74,7 @@ func (c *callerErrors) unavailable(err error) error {
 		event = "the server violates the protocol"
 	}
 	c.Log.Warn(event, "incident", incident, "error", RecordedText(err))
-	return &callerError{fmt.Sprintf("upstream %q: %s (incident %s)", c.Key, publicReason(err), incident), whole}
+	return newCallerError(method, fmt.Sprintf("upstream %q: %s (incident %s)", c.Key, publicReason(err), incident), whole)
 }
 
 // publicReason returns what callers see of the reason of an error.
@@ -122,7 +141,7 @@ func (c *callerErrors) of(r *mcpserver.Request, err error) error {
 			return bounded
 		case mcp.CodeURLElicitationRequired:
 			if err := c.elicited.addRequired(r.Session(), r.Owner(), e.Data); err != nil {
-				return c.unavailable(err)
+				return c.unavailable(r, err)
 			}
 			named, err := c.questions.relayedRequirement(e)
 			if err != nil {
@@ -136,12 +155,9 @@ func (c *callerErrors) of(r *mcpserver.Request, err error) error {
 		}
 	}
 	if waiting, ok := errors.AsType[*link.NotReadyError](err); ok && waiting.State == host.Starting {
-		if _, err := StillStarting(r.Method(), c.Key); err != nil {
-			return err
-		}
-		return &callerError{stillStarting(c.Key), fmt.Errorf("upstream %q: %w", c.Key, err)}
+		return newCallerError(r.Method(), stillStarting(c.Key), fmt.Errorf("upstream %q: %w", c.Key, err))
 	}
-	return c.unavailable(err)
+	return c.unavailable(r, err)
 }
 
 // maxErrorText limits the text of an upstream's error, and maxErrorData its data, in bytes.
