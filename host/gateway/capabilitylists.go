@@ -13,7 +13,7 @@ import (
 // wait: the caller gets the features of everybody at once, and is notified of the others.
 func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if isList(r.Method()) {
+		if isList(r) {
 			g.beginCapabilityLists(r)
 		}
 		return next(ctx, r)

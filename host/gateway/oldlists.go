@@ -3,14 +3,13 @@ package gateway
 import (
 	"context"
 
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // refreshOldLists is middleware that reads lists again that are too old, before clients see them.
 func (g *Gateway) refreshOldLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if !isList(r.Method()) {
+		if !isList(r) {
 			return next(ctx, r)
 		}
 		var waits []func(context.Context)
@@ -24,13 +23,4 @@ func (g *Gateway) refreshOldLists(next mcpserver.Handler) mcpserver.Handler {
 		}
 		return next(ctx, r)
 	}
-}
-
-// isList reports whether a method lists features.
-func isList(method string) bool {
-	switch method {
-	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList:
-		return true
-	}
-	return false
 }

@@ -38,18 +38,12 @@ func (g *Gateway) resourceOwner(ctx context.Context, r *mcpserver.Request, uri s
 
 // urisOf returns the URIs of the resources that a request is about.
 func urisOf(r *mcpserver.Request) []string {
-	switch r.Method() {
-	case mcp.MethodResourcesRead:
-		var p mcp.ReadResourceParams
-		if r.Decode(&p) == nil {
-			return []string{p.URI}
+	switch kindOf(r).names {
+	case namesByURI:
+		if f, ok := decodeNamed(r); ok {
+			return []string{f.URI}
 		}
-	case mcp.MethodResourcesSubscribe:
-		var p mcp.SubscribeParams
-		if r.Decode(&p) == nil {
-			return []string{p.URI}
-		}
-	case mcp.MethodListen:
+	case namesBySubscription:
 		var p mcp.ListenParams
 		if r.Decode(&p) == nil {
 			uris := p.Notifications.ResourceSubscriptions

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json/v2"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -20,28 +19,22 @@ func (g *Gateway) retryUnknown(next mcpserver.Handler) mcpserver.Handler {
 		if err == nil || !isUnknown(err) {
 			return result, err
 		}
-		var named struct {
-			Name string `json:"name"`
-			URI  string `json:"uri"`
-		}
-		switch r.Method() {
-		case mcp.MethodToolsCall, mcp.MethodPromptsGet:
-			if json.Unmarshal(r.Params(), &named) != nil {
-				return result, err
-			}
-			u := g.byKey(host.KeyOf(named.Name))
+		f, ok := decodeNamed(r)
+		switch kind := kindOf(r); {
+		case !kind.uses || !ok:
+		case kind.names == namesByName:
+			u := g.byKey(host.KeyOf(f.Name))
 			if u == nil {
 				return result, err
 			}
-			if u.source.ReadAgainFor(ctx, r, named.Name) {
+			if u.source.ReadAgainFor(ctx, r, f.Name) {
 				if result, err = next(ctx, r); err == nil || !isUnknown(err) {
 					return result, err
 				}
 			}
-			return result, u.explainUnknown(r, named.Name, err)
-		case mcp.MethodResourcesRead:
-			if json.Unmarshal(r.Params(), &named) == nil && !g.catalog.HasResource(ctx, r, named.URI) &&
-				g.waitForCapabilityLists(ctx, r) && g.catalog.HasResource(ctx, r, named.URI) {
+			return result, u.explainUnknown(r, f.Name, err)
+		case kind.names == namesByURI:
+			if !g.catalog.HasResource(ctx, r, f.URI) && g.waitForCapabilityLists(ctx, r) && g.catalog.HasResource(ctx, r, f.URI) {
 				return next(ctx, r)
 			}
 		}

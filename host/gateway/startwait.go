@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
-	"encoding/json/v2"
 	"slices"
 	"sync"
 	"time"
@@ -26,21 +24,12 @@ func (g *Gateway) waitForUpstreams(next mcpserver.Handler) mcpserver.Handler {
 			return next(ctx, r)
 		}
 		needed := upstreamsFor(r, starting)
-		if usesFeature(r.Method()) {
+		if kindOf(r).uses {
 			return g.useStarting(ctx, r, needed, next)
 		}
 		waitForAll(ctx, needed)
 		return next(ctx, r)
 	}
-}
-
-// usesFeature reports whether a request with the method uses one feature, which it names.
-func usesFeature(method string) bool {
-	switch method {
-	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodComplete:
-		return true
-	}
-	return false
 }
 
 // useStarting handles a request that uses a feature while upstreams start that may have it. As long as
@@ -52,7 +41,7 @@ func (g *Gateway) useStarting(ctx context.Context, r *mcpserver.Request, startin
 	for _, u := range starting {
 		defer u.wakeIfIdle()()
 	}
-	if r.Method() == mcp.MethodResourcesRead || r.Method() == mcp.MethodComplete {
+	if kindOf(r).names != namesByName {
 		waitForAll(ctx, starting) // one of them may have listed the resource before the others
 	}
 	for {
@@ -72,24 +61,20 @@ func (g *Gateway) useStarting(ctx context.Context, r *mcpserver.Request, startin
 // knowsFeature reports whether the feature is known that a request uses. A tool or prompt is one of
 // the given upstream, a resource of any one.
 func (g *Gateway) knowsFeature(ctx context.Context, r *mcpserver.Request, u *upstream) bool {
+	f, ok := decodeNamed(r)
+	if !ok {
+		return true
+	}
 	caller := link.CallerOf(r)
-	var p struct {
-		Name string        `json:"name"`
-		URI  string        `json:"uri"`
-		Ref  mcp.Reference `json:"ref"`
+	switch kind := kindOf(r); {
+	case kind.names == namesByURI:
+		return g.catalog.HasResource(ctx, r, f.URI)
+	case kind.names == namesByName:
+		return u.source.View(caller).Offers(r.Method(), f.Name)
+	case f.Ref.Type == mcp.RefPrompt:
+		return u.source.View(caller).Offers(mcp.MethodPromptsGet, f.Ref.Name)
 	}
-	if json.Unmarshal(r.Params(), &p) != nil {
-		return true // the server refuses it
-	}
-	switch {
-	case r.Method() == mcp.MethodResourcesRead:
-		return g.catalog.HasResource(ctx, r, p.URI)
-	case r.Method() == mcp.MethodComplete && p.Ref.Type == mcp.RefPrompt:
-		return u.source.View(caller).Offers(mcp.MethodPromptsGet, p.Ref.Name)
-	case r.Method() == mcp.MethodComplete:
-		return slices.ContainsFunc(g.list(), func(u *upstream) bool { return u.source.View(caller).OffersTemplate(p.Ref.URI) })
-	}
-	return u.source.View(caller).Offers(r.Method(), p.Name)
+	return slices.ContainsFunc(g.list(), func(u *upstream) bool { return u.source.View(caller).OffersTemplate(f.Ref.URI) })
 }
 
 // waitForOne waits until one of the upstreams has started, at most until the deadline, and tells the
@@ -133,25 +118,24 @@ func waitForAll(ctx context.Context, upstreams []*upstream) {
 // upstreamsFor returns the upstreams that are needed to answer a request. A tool or
 // prompt belongs to one; a list or a URI may need all.
 func upstreamsFor(r *mcpserver.Request, upstreams []*upstream) []*upstream {
-	var named struct {
-		Name string        `json:"name"`
-		Ref  mcp.Reference `json:"ref"`
-	}
-	switch r.Method() {
-	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList,
-		mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodListen:
+	var wire string
+	switch kindOf(r).names {
+	case namesAll, namesByURI, namesBySubscription:
 		return upstreams
-	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodComplete:
-		if json.Unmarshal(r.Params(), &named) != nil {
-			return nil
-		}
-		if named.Ref.Type == mcp.RefResource {
+	case namesByName:
+		f, _ := decodeNamed(r)
+		wire = f.Name
+	case namesByReference:
+		f, _ := decodeNamed(r)
+		if f.Ref.Type == mcp.RefResource {
 			return upstreams
 		}
-		key := host.KeyOf(cmp.Or(named.Ref.Name, named.Name))
-		return slices.DeleteFunc(slices.Clone(upstreams), func(u *upstream) bool { return u.Key != key })
+		wire = f.Ref.Name
+	default:
+		return nil
 	}
-	return nil
+	key := host.KeyOf(wire)
+	return slices.DeleteFunc(slices.Clone(upstreams), func(u *upstream) bool { return u.Key != key })
 }
 
 // startFinished reports whether there is nothing to wait for: the upstream is ready or
