@@ -146,37 +146,6 @@ func (s *Settings) CallTimeout(tool string) time.Duration {
 	return 0
 }
 
-// State is the state of the connection to an upstream.
-type State string
-
-// The states of an upstream.
-const (
-	// Starting: no connection yet, and no failure.
-	Starting State = "starting"
-	// Ready: connected, and its features are known.
-	Ready State = "ready"
-	// Idle: not connected because no client needs it. The next use connects.
-	Idle State = "idle"
-	// Degraded: connected, but a call has been without a message for two minutes. Calls are
-	// still sent to it.
-	Degraded State = "degraded"
-	// Failing: connected, but its last three calls failed, and none has succeeded since.
-	// Calls are still sent to it; the first that succeeds makes it ready.
-	Failing State = "failing"
-	// Failed: it cannot be reached, has crashed, or is no MCP server. It is retried after
-	// a pause.
-	Failed State = "failed"
-	// Suspended: it has failed five times within a minute. It is retried every two
-	// minutes.
-	Suspended State = "suspended"
-	// NeedsApproval: as it is now it was not approved, so it is not started and nothing is
-	// sent to it.
-	NeedsApproval State = "needs approval"
-	// NeedsSignIn: it requires authorization, and the user has not signed in or must do
-	// so again.
-	NeedsSignIn State = "sign in"
-)
-
 // ErrNeedsApproval is the error of a start that needs the approval of the user.
 var ErrNeedsApproval = errors.New("needs approval")
 

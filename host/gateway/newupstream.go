@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -169,8 +168,7 @@ func (u *upstream) reportState() {
 		return
 	}
 	u.lastStatus = s
-	absent := slices.Contains([]host.State{host.Suspended, host.NeedsApproval, host.NeedsSignIn}, s.State)
-	u.source.Withdraw(absent)
+	u.source.Withdraw(!s.State.ListsFeatures())
 	u.gateway.options.notifyStatus(s)
 }
 

@@ -78,11 +78,10 @@ func (s *Source) readCapabilityList(c link.Capabilities, owner mcpserver.Owner, 
 	if s.Settings.Share || c.ForLists() == (link.Capabilities{}) || s.isWithdrawn() {
 		return nil
 	}
-	switch state, _ := s.Pool.SharedConn().State(); state {
-	case host.Starting, host.Ready, host.Idle:
-		return s.capabilityLists.begin(c, owner, s.Catalog(), request)
+	if state, _ := s.Pool.SharedConn().State(); !state.ReadsLists() {
+		return nil
 	}
-	return nil
+	return s.capabilityLists.begin(c, owner, s.Catalog(), request)
 }
 
 // Refilter filters the definitions again, after an approval.

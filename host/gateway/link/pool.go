@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -121,7 +120,7 @@ func (p *Pool) Retry() {
 		connections = append(connections, conns...)
 	}
 	for _, c := range connections {
-		if state, _ := c.State(); state != host.Ready && state != host.Idle {
+		if state, _ := c.State(); !state.IsUp() {
 			c.Restart()
 		}
 	}

@@ -116,7 +116,7 @@ func (c *Conn) RequestRefresh() { c.refreshes.request() }
 // waits for the end of the read, at most 5 seconds after it was first requested.
 func (c *Conn) BeginRefresh() (wait func(context.Context)) {
 	state, _ := c.state.current()
-	if state != host.Ready && state != host.Idle || c.state.isClosed() {
+	if !state.IsUp() || c.state.isClosed() {
 		return func(context.Context) {}
 	}
 	read, deadline := c.refreshes.await(state == host.Ready)

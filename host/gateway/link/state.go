@@ -72,7 +72,7 @@ func (s *state) tryClient() (*mcpclient.Client, <-chan struct{}, error) {
 		return s.client, nil, nil
 	case s.now == host.NeedsSignIn:
 		return nil, nil, fmt.Errorf("%w: %s", mcpauth.ErrSignInRequired, s.reason)
-	case s.now == host.NeedsApproval, s.now == host.Suspended, s.now == host.Failed && time.Until(s.retry) > MaxRetryWait:
+	case !s.now.TakesCalls(), s.now == host.Failed && time.Until(s.retry) > MaxRetryWait:
 		return nil, nil, &NotReadyError{s.now, s.reason}
 	}
 	return nil, s.changed, nil

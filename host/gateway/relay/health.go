@@ -99,7 +99,7 @@ func isFault(err error) bool {
 		return !slices.Contains(requestErrors, e.Code)
 	}
 	if e, ok := errors.AsType[*link.NotReadyError](err); ok {
-		return slices.Contains([]host.State{host.Starting, host.Failed, host.Suspended}, e.State)
+		return e.State.IsFault()
 	}
 	_, asks := errors.AsType[*mcpclient.InputRequiredError](err)
 	_, sent := errors.AsType[*mcpclient.MayHaveRunError](err)
