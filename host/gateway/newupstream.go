@@ -154,33 +154,3 @@ func (u *upstream) start() {
 	u.mu.Unlock()
 	u.pool.Start()
 }
-
-// reportState calls OnStatus after a change of state, except for attempts to start. It
-// withdraws the features of an upstream that is suspended or must not start, and
-// registers them again later.
-func (u *upstream) reportState() {
-	s := u.status()
-	if u.pool.Context().Err() != nil { // do not report the end of the gateway
-		return
-	}
-	same := s.State == u.lastStatus.State && s.Reason == u.lastStatus.Reason && s.SessionsLost == u.lastStatus.SessionsLost
-	if s.State == host.Starting || same {
-		return
-	}
-	u.lastStatus = s
-	u.source.Withdraw(!s.State.ListsFeatures())
-	u.gateway.options.notifyStatus(s)
-}
-
-func (u *upstream) status() host.Status {
-	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.connector.stderr.all(), Withheld: u.connector.withheldVariables(), Revision: u.connector.revision()}
-	s.Processes = int(u.processes.Load())
-	u.pool.SharedConn().FillStatus(&s)
-	u.relay.FillStatus(&s)
-	for _, conns := range u.pool.All() {
-		s.Callers += len(conns)
-	}
-	u.source.FillStatus(&s)
-	s.Omitted = append(s.Omitted, u.floods()...)
-	return s
-}
