@@ -55,7 +55,9 @@ var ErrNotInCall = errors.New("not in a call")
 var ErrParkLost = errors.New("interaction expired, call again")
 
 // ErrNotFound is the error that a ResourceHandler returns, or wraps, when the resource does
-// not exist. The client gets the error that its revision defines for that.
+// not exist. The client gets the error that its revision defines for that. Other handlers
+// have no such error: from one of [Server.Handle] it is an internal error, and one that
+// clients can tell from others is an [*mcp.Error] of CodeResourceNotFound.
 var ErrNotFound = errors.New("not found")
 
 // ErrShutdown is the error of Serve, ServeConn and Run on a server that was shut down, and

@@ -38,7 +38,8 @@ func (s *Server) Use(m ...Middleware) {
 
 // Handle registers h for a method of your own, such as acme/status, in every revision.
 // It panics when h is nil, and when the method is empty, defined by the protocol or
-// registered already.
+// registered already. In the stateless era h cannot ask the client: only the protocol's
+// own requests can be answered with questions.
 func (s *Server) Handle(method string, h Handler) {
 	if err := s.middleware.handleCustom(method, h); err != nil {
 		panic("mcpserver: " + err.Error())

@@ -219,7 +219,8 @@ func (c *Conn) Client() *mcpclient.Client {
 func (c *Conn) Restart() { signal(c.restartSignal) }
 
 // ReportStatus makes Run call OnStateChange for a status that has changed although the state of the
-// connection has not.
+// connection has not. It has an effect while the shared connection is connected, else when it is again:
+// other connections have no OnStateChange, and a change of state reports the whole status.
 func (c *Conn) ReportStatus() { signal(c.statusChanged) }
 
 // SetSessionLevel sets the level of log messages that the session of the caller wants outside of calls.

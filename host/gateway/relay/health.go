@@ -20,7 +20,7 @@ import (
 const maxFailedCalls = 3
 
 // health records whether the calls of one upstream succeed, over all its connections,
-// and how often a session was lost. It decides nothing: calls are sent to an upstream
+// and how often a session was lost. It refuses no call: calls are sent to an upstream
 // that is failing, and the first that succeeds makes it ready again.
 type health struct {
 	Params
