@@ -38,7 +38,7 @@ const (
 // with a grant that covers it. The consent is noted in the decision, and in the policy for
 // later rounds of the call. The client of the call is asked only where the user of the host
 // allows it.
-func (u *upstream) confirm(ctx context.Context, policy *requestPolicy, s *relay.State, entry catalog.Entry[mcp.Tool], p *mcp.CallToolParams) error {
+func (u *upstream) confirm(ctx context.Context, policy *requestPolicy, s *relay.RoundState, entry catalog.Entry[mcp.Tool], p *mcp.CallToolParams) error {
 	if policy.Consent != nil {
 		if !u.gateway.consentedRounds.use(policy.Consent.Round) {
 			return &host.NoConsentError{Reason: "this round of the call was sent before, or is too old; call again"}
@@ -59,7 +59,7 @@ func (u *upstream) confirm(ctx context.Context, policy *requestPolicy, s *relay.
 }
 
 // askForConsent returns the consent to a new call.
-func (u *upstream) askForConsent(ctx context.Context, s *relay.State, entry catalog.Entry[mcp.Tool], p *mcp.CallToolParams) (*host.Consent, error) {
+func (u *upstream) askForConsent(ctx context.Context, s *relay.RoundState, entry catalog.Entry[mcp.Tool], p *mcp.CallToolParams) (*host.Consent, error) {
 	request, err := u.consentRequest(mcpserver.From(ctx), entry, p.Arguments)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,7 +28,7 @@ func (u handlers) callTool(entry catalog.Entry[mcp.Tool], on *link.Conn) mcpserv
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionCall, entry.UpstreamName, func(d *host.Decision) (mcp.Result, error) {
 			u.setArguments(d, p.Arguments)
-			s, err := relay.DecodeState(p.RequestState)
+			s, err := relay.DecodeRoundState(p.RequestState)
 			if err != nil {
 				return nil, err
 			}
@@ -137,7 +136,7 @@ func (u handlers) finishRead(ctx context.Context, uri, asked string, read *mcp.R
 
 // send sends a request that needs no consent.
 func (u handlers) send(ctx context.Context, d *host.Decision, in mcp.InputResponseParams, on *link.Conn, send relay.SendFunc) (mcp.Result, error) {
-	s, err := relay.DecodeState(in.RequestState)
+	s, err := relay.DecodeRoundState(in.RequestState)
 	if err != nil {
 		return nil, err
 	}
@@ -184,15 +183,4 @@ func (g *Gateway) readResource(ctx context.Context, p *mcp.ReadResourceParams) (
 		}
 		return result, err
 	})
-}
-
-// isNotFound reports whether an upstream says that a resource does not exist. In the
-// stateless era that is invalid params with data that names the resource.
-func isNotFound(err error, uri string) bool {
-	e, ok := errors.AsType[*mcp.Error](err)
-	if !ok || e.Code != mcp.CodeInvalidParams {
-		return ok && e.Code == mcp.CodeResourceNotFound
-	}
-	var data mcp.ResourceNotFoundData
-	return json.Unmarshal(e.Data, &data) == nil && data.URI == uri
 }

@@ -59,7 +59,7 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 //	refreshOldLists       lists have an age only after they were read once
 //	retryUnknown          sends a request down again after it has read lists, without the waits above
 //	addUnlistedResources  decides anew, at each attempt, which resources that no list has a request can use
-//	subscriptions         begins a watch only for a request that the server gets
+//	watchSubscribed       begins a watch only for a request that the server gets
 //	 └─ server            finds the handler of a feature, see catalog.Set
 func (g *Gateway) useMiddleware() {
 	g.server.Use(
@@ -72,6 +72,6 @@ func (g *Gateway) useMiddleware() {
 		g.refreshOldLists,
 		g.retryUnknown,
 		g.addUnlistedResources,
-		g.subscriptions.relay,
+		g.subscriptions.watchSubscribed,
 	)
 }

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"encoding/json/v2"
+	"errors"
 
 	"github.com/fondaco/fondaco/host/gateway/catalog"
 	"github.com/fondaco/fondaco/host/gateway/link"
@@ -51,4 +53,22 @@ func urisOf(r *mcpserver.Request) []string {
 		}
 	}
 	return nil
+}
+
+// resourceNotFound returns the error for a URI that leads to no upstream.
+func resourceNotFound(uri string) error {
+	err := mcp.Errorf(mcp.CodeResourceNotFound, "resource %.128q: not found", uri)
+	err.Data, _ = json.Marshal(mcp.ResourceNotFoundData{URI: uri})
+	return err
+}
+
+// isNotFound reports whether an upstream says that a resource does not exist. In the
+// stateless era that is invalid params with data that names the resource.
+func isNotFound(err error, uri string) bool {
+	e, ok := errors.AsType[*mcp.Error](err)
+	if !ok || e.Code != mcp.CodeInvalidParams {
+		return ok && e.Code == mcp.CodeResourceNotFound
+	}
+	var data mcp.ResourceNotFoundData
+	return json.Unmarshal(e.Data, &data) == nil && data.URI == uri
 }

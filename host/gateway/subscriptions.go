@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json/v2"
 	"sync"
 
 	"github.com/fondaco/fondaco/host/gateway/relay"
@@ -24,11 +23,11 @@ type subscription struct {
 	uri     string
 }
 
-// relay is middleware that watches a resource at its upstream while a client
+// watchSubscribed is middleware that watches a resource at its upstream while a client
 // is subscribed: in the session era from resources/subscribe to resources/unsubscribe,
 // another initialize or the end of the session, in the stateless era during
 // subscriptions/listen.
-func (s *subscriptions) relay(next mcpserver.Handler) mcpserver.Handler {
+func (s *subscriptions) watchSubscribed(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		switch r.Method() {
 		case mcp.MethodInitialize:
@@ -161,11 +160,4 @@ func (s *subscriptions) endAll(session *mcpserver.Session) {
 	for _, stop := range uris {
 		stop()
 	}
-}
-
-// resourceNotFound returns the error for a URI that leads to no upstream.
-func resourceNotFound(uri string) error {
-	err := mcp.Errorf(mcp.CodeResourceNotFound, "resource %.128q: not found", uri)
-	err.Data, _ = json.Marshal(mcp.ResourceNotFoundData{URI: uri})
-	return err
 }

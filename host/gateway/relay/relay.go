@@ -104,7 +104,7 @@ func (rl *Relay) sendInRounds(ctx context.Context, r *mcpserver.Request, q *Requ
 			return nil, err
 		}
 	}
-	return State{Upstream: rl.Key, Parked: key, Policy: q.Policy.NextRound()}.wrap(input)
+	return RoundState{Upstream: rl.Key, Parked: key, Policy: q.Policy.NextRound()}.wrap(input)
 }
 
 // sendCall sends a request over the connection that serves its caller, or over the given one.
@@ -156,7 +156,8 @@ func (rl *Relay) lease(c *call, on *link.Conn) (link.Lease, error) {
 }
 
 // Forward sends one request in which the caller of ctx cannot be asked, over the given
-// connection; nil stands for one that serves the caller. Like a call, it may have to be the only one on
+// connection; nil stands for one that serves the caller. It asks no Policy: a request that has to be
+// recorded before it is sent is recorded by the caller of Forward. Like a call, it may have to be the only one on
 // its connection, so that a question of the server is not asked in the call of another client. When
 // ctx ends, the request is cancelled at the upstream.
 func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp.Result, error) {
@@ -186,7 +187,7 @@ func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp
 // questionsResult returns the questions of an upstream of the stateless era as a result
 // of the host.
 func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResult) (mcp.Result, error) {
-	s := State{Upstream: rl.Key, UpstreamState: in.RequestState, Progress: c.progress, Spent: int64(c.deadline.clock()), Policy: q.Policy.NextRound()}
+	s := RoundState{Upstream: rl.Key, UpstreamState: in.RequestState, Progress: c.progress, Spent: int64(c.deadline.clock()), Policy: q.Policy.NextRound()}
 	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
 	for key, question := range in.InputRequests {
 		params, err := question.DecodeParams()

@@ -9,14 +9,16 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// SendFunc sends one request to an upstream, for instance a call of a tool.
+// SendFunc sends one request to an upstream, for instance a call of a tool. What is no mcp.Result, such as
+// a completion, it stores in a variable of its caller, which reads the variable if there was no error, and
+// returns nil.
 type SendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) (mcp.Result, error)
 
 // Request is one round of a request to relay.
 type Request struct {
 	// Tool is the upstream's name of the tool that is called. It is empty for other requests.
 	Tool    string
-	State   State                     // after the earlier rounds
+	State   RoundState                // after the earlier rounds
 	Answers map[string]jsontext.Value // of the caller
 	// On is the connection to use; nil stands for any one that serves the caller.
 	On     *link.Conn

@@ -28,7 +28,7 @@ type policyState struct {
 }
 
 // newPolicy returns the policy of a request after its earlier rounds.
-func (u *upstream) newPolicy(d *host.Decision, before relay.State) (*requestPolicy, error) {
+func (u *upstream) newPolicy(d *host.Decision, before relay.RoundState) (*requestPolicy, error) {
 	p := &requestPolicy{upstream: u, decision: d}
 	if before.Policy != nil {
 		if err := json.Unmarshal(before.Policy, &p.policyState); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// State is the state of a request between two rounds. It is sealed like the state of
+// RoundState is the state of a request between two rounds. It is sealed like the state of
 // every handler.
-type State struct {
+type RoundState struct {
 	// Upstream is the key of the upstream, which alone gets its state and the answers.
 	Upstream string `json:"upstream"`
 	// UpstreamState is the state of an upstream of the stateless era.
@@ -28,8 +28,8 @@ type State struct {
 	URLs []string `json:"urls,omitzero"`
 }
 
-// DecodeState returns the state of a request, which is empty in its first round.
-func DecodeState(text *string) (s State, err error) {
+// DecodeRoundState returns the state of a request, which is empty in its first round.
+func DecodeRoundState(text *string) (s RoundState, err error) {
 	if text == nil {
 		return s, nil
 	}
@@ -40,7 +40,7 @@ func DecodeState(text *string) (s State, err error) {
 }
 
 // wrap returns a result with the questions under prefixed keys, and with the state.
-func (s State) wrap(in *mcp.InputRequiredResult) (mcp.Result, error) {
+func (s RoundState) wrap(in *mcp.InputRequiredResult) (mcp.Result, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
