@@ -167,9 +167,12 @@ func (c *serving) awaitIdle(ctx context.Context, grace time.Duration) error {
 // its input.
 const hangUpInterval = 250 * time.Millisecond
 
+// hangUpConn is a connection that can tell whether its peer has closed both directions.
+type hangUpConn interface{ IsHungUp() bool }
+
 // awaitLastReplies is awaitIdle with Grace. It ends early when the client has closed both directions.
 func (c *serving) awaitLastReplies(ctx context.Context) error {
-	peer, ok := c.Conn.(interface{ IsHungUp() bool })
+	peer, ok := c.Conn.(hangUpConn)
 	if !ok {
 		return c.awaitIdle(ctx, c.Grace)
 	}

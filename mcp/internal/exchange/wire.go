@@ -88,6 +88,12 @@ func (c *wiredConn) Write(ctx context.Context, msg []byte) error {
 	return c.Conn.Write(ctx, msg)
 }
 
+// IsHungUp is that of the connection, if it can tell.
+func (c *wiredConn) IsHungUp() bool {
+	peer, ok := c.Conn.(hangUpConn)
+	return ok && peer.IsHungUp()
+}
+
 // wiredBatchConn is a wiredConn that writes several messages at once.
 type wiredBatchConn struct {
 	wiredConn
