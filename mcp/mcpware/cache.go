@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,10 +15,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Limits of a Cache: its entries, and the bytes of the arguments of one.
+// Limits of a Cache: its results, their bytes as JSON, and the bytes of one and of its arguments.
 const (
-	maxCached   = 1024
-	maxCacheKey = 4 << 10
+	maxCached       = 1024
+	maxCachedBytes  = 16 << 20
+	maxCachedResult = maxCachedBytes / 4
+	maxCacheKey     = 4 << 10
 )
 
 // Cache is an option of a tool that caches its results for ttl, and answers calls with the same
@@ -30,9 +33,9 @@ const (
 // Limit and Timeout do not count calls that are answered from the cache.
 //
 // Errors, results of calls that have asked the client something ([mcpserver.Request.Asked]),
-// tasks, and results of arguments of more than 4 KiB are not cached. The cache of a tool has
-// 1,024 results; beyond that, the least recently used one is dropped. Cache panics if ttl is
-// not positive.
+// tasks, results of more than 4 MiB, and results of arguments of more than 4 KiB are not cached.
+// The cache of a tool has 1,024 results of 16 MiB in all; beyond that, the least recently used
+// ones are dropped. Cache panics if ttl is not positive.
 func Cache(ttl time.Duration) mcpserver.ToolOption {
 	if ttl <= 0 {
 		panic(fmt.Sprintf("mcpware.Cache: ttl %v: want more than 0", ttl))
@@ -96,11 +99,13 @@ type cache struct {
 	mu      sync.Mutex
 	entries map[cacheKey]*list.Element // guarded by mu
 	used    list.List                  // guarded by mu: of *cached, the most recently used first
+	bytes   int                        // guarded by mu: of all results, with their arguments
 }
 
 type cached struct {
 	key     cacheKey
 	result  *mcp.CallToolResult
+	bytes   int
 	expires time.Time
 }
 
@@ -122,18 +127,34 @@ func (c *cache) get(key cacheKey) *mcp.CallToolResult {
 }
 
 func (c *cache) put(key cacheKey, result *mcp.CallToolResult) {
+	var size counter
+	if json.MarshalWrite(&size, result) != nil || size > maxCachedResult {
+		return
+	}
+	bytes := int(size) + len(key.arguments)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[key]; e != nil {
 		c.drop(e)
 	}
-	for len(c.entries) >= maxCached {
+	for len(c.entries) >= maxCached || c.bytes+bytes > maxCachedBytes {
 		c.drop(c.used.Back())
 	}
-	c.entries[key] = c.used.PushFront(&cached{key, result, time.Now().Add(c.ttl)})
+	c.bytes += bytes
+	c.entries[key] = c.used.PushFront(&cached{key, result, bytes, time.Now().Add(c.ttl)})
 }
 
 // drop removes a result. The caller holds mu.
 func (c *cache) drop(e *list.Element) {
-	delete(c.entries, c.used.Remove(e).(*cached).key)
+	dropped := c.used.Remove(e).(*cached)
+	c.bytes -= dropped.bytes
+	delete(c.entries, dropped.key)
+}
+
+// counter is an io.Writer that counts bytes.
+type counter int
+
+func (n *counter) Write(p []byte) (int, error) {
+	*n += counter(len(p))
+	return len(p), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,4 +173,43 @@ func TestCacheComparesScopesAsSets(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// A caller chooses the arguments, and so how many results are kept, and how large they are.
+func TestCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	type size struct{ N, Bytes int }
+	calls := make(map[size]int)
+	s := mcpserver.New("test", "1", nil)
+	s.Tool("text", "A text", func(_ context.Context, in size) (string, error) {
+		calls[in]++
+		return strings.Repeat("x", in.Bytes), nil
+	}, mcpware.Cache(time.Hour))
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(s), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	call := func(n, bytes, want int) {
+		t.Helper()
+		in := size{n, bytes}
+		if _, err := c.Call[string](t.Context(), "text", in); err != nil {
+			t.Fatal(err)
+		}
+		if calls[in] != want {
+			t.Errorf("text %d of %d bytes: got %d calls of the tool, want %d", n, bytes, calls[in], want)
+		}
+	}
+	call(0, 5<<20, 1)
+	call(0, 5<<20, 2) // too large
+	for n := range 6 {
+		call(n, 3<<20, 1)
+	}
+	call(5, 3<<20, 1)
+	call(0, 3<<20, 2) // dropped for the sixth
+	for n := range 1024 {
+		call(n, 1, 1)
+	}
+	call(5, 3<<20, 2)
+	call(1023, 1, 1)
 }
