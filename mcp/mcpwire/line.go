@@ -34,8 +34,8 @@ type Line struct {
 	Method string `json:"method,omitzero"`
 	// ID is that of a request or response.
 	ID jsontext.Value `json:"id,omitzero"`
-	// Payload is what the message has of params, result or error, without secrets. For an invalid
-	// message it is the beginning of the message, as a string.
+	// Payload is what the message has of params, result or error, without secrets. For a text that is
+	// no message and has no JSON it is the beginning of the text, as a string.
 	Payload jsontext.Value `json:"payload,omitzero"`
 	// Cut is true if Payload lacks some of the message.
 	Cut bool `json:"cut,omitzero"`
@@ -88,12 +88,12 @@ type envelope struct {
 func (l *Line) read(data jsontext.Value, maxBytes int, brief bool) {
 	var m envelope
 	if err := unmarshal(data, &m); err != nil {
-		l.invalid(data, maxBytes)
+		l.invalid(data)
 		return
 	}
 	l.Method = clip(m.Method)
 	if len(m.ID) > 0 {
-		l.ID = jsontext.Value(clip(string(redactedPlain(m.ID))))
+		l.ID = redactedID(m.ID)
 	}
 	var payload jsontext.Value
 	switch {
@@ -106,7 +106,7 @@ func (l *Line) read(data jsontext.Value, maxBytes int, brief bool) {
 	case m.Result != nil:
 		l.Kind, payload = kindResult, m.Result
 	default:
-		l.invalid(data, maxBytes)
+		l.invalid(data)
 		return
 	}
 	if len(payload) > 0 {
@@ -114,10 +114,19 @@ func (l *Line) read(data jsontext.Value, maxBytes int, brief bool) {
 	}
 }
 
-func (l *Line) invalid(data []byte, maxBytes int) {
+// maxInvalid limits what a line has of a text that is no message, in bytes.
+const maxInvalid = 64
+
+// invalid shows the beginning of a text that is no message, such as a line that a program has printed.
+// Of one that may be a part of a message it shows nothing, because its secrets cannot be found.
+func (l *Line) invalid(data []byte) {
 	*l = Line{Time: l.Time, Name: l.Name, Conn: l.Conn, Sent: l.Sent, HTTP: l.HTTP, Bytes: l.Bytes, Kind: kindInvalid}
-	l.Cut = len(data) > maxBytes
-	l.Payload = quote(strings.ToValidUTF8(string(data[:min(len(data), maxBytes)]), "\uFFFD"))
+	if bytes.ContainsAny(data, `{["`) {
+		l.Cut = true
+		return
+	}
+	l.Cut = len(data) > maxInvalid
+	l.Payload = quote(strings.ToValidUTF8(string(data[:min(len(data), maxInvalid)]), "\uFFFD"))
 }
 
 func (l *Line) json() []byte {

@@ -1,6 +1,7 @@
 package mcpwire
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json/jsontext"
 	"io"
@@ -91,7 +92,7 @@ func (s *shared) write(line *Line) {
 
 // split returns the messages of a batch, or the only message.
 func split(data []byte) []jsontext.Value {
-	if len(data) == 0 || data[0] != '[' {
+	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) == 0 || text[0] != '[' {
 		return []jsontext.Value{data}
 	}
 	var messages []jsontext.Value

@@ -37,7 +37,8 @@ func TestLinesShowWhatAMessageIs(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`, `1 ← id=null error {"code":-32700,"message":"no"}`},
 		{`{"id":1,"method":"m","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{},"progressToken":3,"io.modelcontextprotocol/clientCapabilities":{}}}}`, `1 ← m id=1 {"_meta":{"progressToken":3}}`},
 		{`[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]`, "1 ← a\n1 ← b"},
-		{`{"jsonrpc":"2.0"}`, `1 ← invalid "{\"jsonrpc\":\"2.0\"}"`},
+		{`{"jsonrpc":"2.0"}`, `1 ← invalid (17 bytes)`},
+		{` [{"method":"a"}]`, `1 ← a`},
 		{`Content-Length: 12`, `1 ← invalid "Content-Length: 12"`},
 		{"half \xff", "1 ← invalid \"half \uFFFD\""},
 	} {
@@ -56,6 +57,7 @@ func TestLinesHaveNoSecrets(t *testing.T) {
 		{`{"requestState":"x"}`, `{"requestState":"[redacted]"}`},
 		{`{"_meta":{"progressToken":3}}`, `{"_meta":{"progressToken":3}}`},
 		{`{"url":"https://u:p@a.example/b?key=x#f"}`, `{"url":"https://[redacted]@a.example/b?[redacted]"}`},
+		{`{"db":"postgres://u:p@h/db","ws":"WSS://h?token=x"}`, `{"db":"postgres://[redacted]@h/db","ws":"WSS://h?[redacted]"}`},
 		{`{"p\u0061ssword":"x"}`, `{"password":"[redacted]"}`},
 		{`{"password":"x","password":"y"}`, `{"password":"[redacted]","password":"[redacted]"}`},
 	} {
@@ -63,6 +65,28 @@ func TestLinesHaveNoSecrets(t *testing.T) {
 		if got != "1 ← m id=1 "+c.want+"\n" {
 			t.Errorf("%s\n got %s\nwant %s", c.params, got, c.want)
 		}
+	}
+}
+
+// What cannot be read as a message may be a part of one.
+func TestInvalidMessagesAreNotShown(t *testing.T) {
+	for _, data := range []string{
+		`{"id":1,"method":"m","params":{"password":"hunter2"`, `{"id":1,"method":7,"params":{"password":"hunter2"}}`,
+		`{"id":1,"password":"hunter2"}`, `"password":"hunter2"}`, `[{"password":"hunter2"}`,
+	} {
+		if got := logged(nil, mcp.WireMessage{Conn: 1, Data: []byte(data)}); strings.Contains(got, "hunter2") || !strings.Contains(got, "invalid") {
+			t.Errorf("%s\n got %s, want it invalid without its text", data, got)
+		}
+	}
+}
+
+// A peer could otherwise keep its messages out of the log.
+func TestLineOfALongIDIsComplete(t *testing.T) {
+	id := `["` + strings.Repeat("x", 300) + `","` + strings.Repeat("y", 300) + `"]`
+	var line mcpwire.Line
+	text := logged(&mcpwire.LogOptions{JSON: true}, mcp.WireMessage{Conn: 7, Data: []byte(`{"id":` + id + `,"method":"m"}`)})
+	if err := json.Unmarshal([]byte(text), &line); err != nil || line.Method != "m" || line.Conn != 7 {
+		t.Errorf("got %s, %v, want the method and the connection", text, err)
 	}
 }
 

@@ -69,7 +69,7 @@ func headerValue(name, value string) string {
 	case isSecret(name):
 		return redactedText
 	}
-	return value
+	return publicText(value)
 }
 
 // redacted returns a JSON value without secrets and of about most bytes, a brief one without what a peer
@@ -83,10 +83,13 @@ func redacted(value jsontext.Value, most int, brief bool) (jsontext.Value, bool)
 	return p.out.Bytes(), p.cut
 }
 
-// redactedPlain is redacted for an id.
-func redactedPlain(value jsontext.Value) jsontext.Value {
-	v, _ := redacted(value, maxText, false)
-	return v
+// redactedID returns an id, a long one as a string with its beginning.
+func redactedID(value jsontext.Value) jsontext.Value {
+	id, _ := redacted(value, maxText, false)
+	if len(id) > maxText {
+		return quote(clip(string(id)))
+	}
+	return id
 }
 
 func newDecoder(value jsontext.Value) *jsontext.Decoder {
@@ -204,14 +207,23 @@ func (p *printer) member() error {
 
 // text writes a string, the beginning of a long one. Of a URL it leaves out the user and the query.
 func (p *printer) text(s string) {
-	if strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") {
-		s = publicURL(s)
-	}
+	s = publicText(s)
 	if len(s) > maxText {
 		p.cut = true
 		s = clipAt(s, textHead)
 	}
 	p.out.Write(quote(s))
+}
+
+// publicText returns s, and if it is a URL without what may be secret.
+func publicText(s string) string {
+	scheme, _, isURL := strings.Cut(s, "://")
+	if !isURL || strings.ContainsFunc(scheme, func(r rune) bool {
+		return r != '+' && r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return s
+	}
+	return publicURL(s)
 }
 
 // publicURL returns a URL without its user, query and fragment.
