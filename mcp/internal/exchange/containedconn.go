@@ -42,6 +42,16 @@ func (c *containedConn) Close() (err error) {
 	return c.conn.Close()
 }
 
+// IsHungUp is that of the connection, if it can tell.
+func (c *containedConn) IsHungUp() (hungUp bool) {
+	if peer, ok := c.conn.(hangUpConn); ok {
+		var err error
+		defer c.contain(context.Background(), "IsHungUp", &err)
+		return peer.IsHungUp()
+	}
+	return false
+}
+
 // contain is deferred: it converts a panic to an error.
 func (c *containedConn) contain(ctx context.Context, method string, err *error) {
 	if v := recover(); v != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // LargeResult is the size in bytes above which a result counts in an UnsentLimit. Smaller
-// ones cost less than the connection.
+// ones count together, once a connection has more than that of them.
 const LargeResult = 64 << 10
 
 // UnsentLimit bounds the bytes of large results that are being sent to clients, over all
