@@ -33,26 +33,13 @@ type warmClient struct {
 	used bool // the server has sent something that a caller would miss
 }
 
-// asked returns the connection to which a question of the server belongs.
-func (w *warmClient) asked() *link.Conn {
+// connFor returns the connection to which a message of the server belongs now, and whether it is that of a
+// caller. A message that a caller would miss keeps every caller from getting the client afterwards.
+func (w *warmClient) connFor(missed bool) (conn *link.Conn, lent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.used = w.used || !w.lent
-	return w.conn
-}
-
-// now returns the connection to which messages of the server belong now, and whether it is that of a caller.
-func (w *warmClient) now() (conn *link.Conn, lent bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.used = w.used || missed && !w.lent
 	return w.conn, w.lent
-}
-
-// markUsed notes that no caller can get the client any more, unless one has it.
-func (w *warmClient) markUsed() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.used = true
 }
 
 // lend gives the client to a caller, and reports false if it cannot.
@@ -125,32 +112,30 @@ func (u *upstream) warmOptions(w *warmClient) *mcpclient.Options {
 	o := u.connector.clientOptions()
 	o.OnLimit = u.noteLimit
 	o.OnEvent = func(ctx context.Context, e mcpclient.Event) {
-		conn, lent := w.now()
-		if !lent && e.Kind != mcpclient.EventConnected {
-			w.markUsed()
-		}
+		conn, _ := w.connFor(e.Kind != mcpclient.EventConnected)
 		u.relay.OnEvent(conn)(ctx, e)
 	}
 	o.OnNotification = func(ctx context.Context, method string, params jsontext.Value) {
-		conn, _ := w.now()
+		conn, _ := w.connFor(false)
 		u.relay.OnNotification(conn)(ctx, method, params)
 	}
 	changed := func(context.Context, *mcpclient.Client) {
-		if conn, lent := w.now(); lent {
+		if conn, lent := w.connFor(true); lent {
 			u.callerListsChanged(conn)
-		} else {
-			w.markUsed()
 		}
 	}
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 	if u.connector.mayHaveSessions() {
 		o.OnLog = func(ctx context.Context, m *mcp.LoggingMessageParams) {
-			if conn, lent := w.now(); lent && conn.Session != nil {
+			if conn, lent := w.connFor(false); lent && conn.Session != nil {
 				u.relay.ForwardLog(conn)(ctx, m)
 			}
 		}
 	}
-	u.relay.DeclareCapabilities(o, w.capabilities, w.asked)
+	u.relay.DeclareCapabilities(o, w.capabilities, func() *link.Conn {
+		conn, _ := w.connFor(true)
+		return conn
+	})
 	return o
 }
 

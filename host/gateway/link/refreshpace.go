@@ -9,9 +9,8 @@ const (
 	// which is also the time in which one read of the burst is possible again.
 	refreshBurst        = 30
 	slowRefreshInterval = 10 * time.Second
-	// While the lists stay equal, the pause doubles, up to maxRefreshPause.
 	// refreshShare is how many times longer the pause is than the read before it, so that reads
-	// take a fifth of the time at most, up to maxRefreshPause.
+	// take a fifth of the time at most, up to maxRefreshPause. While the lists stay equal, the pause doubles, up to maxRefreshPause, too.
 	refreshShare    = 4
 	maxRefreshPause = time.Minute
 )

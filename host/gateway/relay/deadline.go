@@ -20,8 +20,8 @@ const (
 	pingTimeout      = 30 * time.Second
 	// silenceUntilDegraded is how long a call is without a message until the upstream is degraded.
 	silenceUntilDegraded = 2 * time.Minute
-	// maxWithoutProgress and maxCallTime limit a call for which no timeout is configured. maxCallTime
-	// includes the time of questions.
+	// maxWithoutProgress limits a call for which no timeout is configured. maxCallTime, or a timeout that
+	// is longer, limits one round of every call, with the time of its questions.
 	maxWithoutProgress = 10 * time.Minute
 	maxCallTime        = time.Hour
 	// questionCheck is the time between two looks at a call while a question is open.
@@ -29,7 +29,8 @@ const (
 )
 
 // deadline ends a call at an upstream that does not answer. Its clock stands still while a question of
-// the upstream is open, because a person may have to answer it.
+// the upstream is open, because a person may have to answer it. Only the hour, or a timeout that is longer,
+// includes that time, within one round.
 //
 //	30 s without a message ──▶ ping ── no answer in 30 s ──▶ the call ends: it may have run
 //	                            └───── an answer ──────────▶ the call goes on
@@ -203,6 +204,9 @@ func (d *deadline) next(ctx context.Context) (wait time.Duration) {
 // left returns the time until the call ends, and why it ends then.
 func (d *deadline) left(now time.Duration) (time.Duration, error) {
 	if d.timeout > 0 {
+		if whole := max(maxCallTime, d.timeout) - time.Since(d.began); whole < d.timeout-now {
+			return whole, &deadlineError{text: fmt.Sprintf("no result within %v", max(maxCallTime, d.timeout))}
+		}
 		return d.timeout - now, &deadlineError{text: fmt.Sprintf("no result within %v, its timeout", d.timeout)}
 	}
 	left, reason := maxWithoutProgress-(now-time.Duration(d.progress.Load())), fmt.Sprintf("no progress for %v", maxWithoutProgress)
