@@ -156,7 +156,8 @@ func (m *Main) tryEndpoint(ctx context.Context, client config.Client, at config.
 		HTTP: mcpclient.HTTPOptions{Header: at.Header},
 	})
 	if err == nil {
-		return c.Close()
+		_ = c.Close() // how the session ends does not matter
+		return nil
 	}
 	shown := config.RedactURL(at.URL)
 	refused, ok := errors.AsType[*mcpclient.HTTPError](err)

@@ -34,14 +34,17 @@ type streamEnd struct {
 func (s *streams) open(w http.ResponseWriter, r *http.Request) {
 	id, end := rand.Text(), &streamEnd{done: make(chan struct{})}
 	w.Header().Set(streamHeader, id)
-	stream := upgrade(w, r)
-	if stream == nil {
-		return
-	}
 	s.mu.Lock()
 	s.byID[id] = end
 	s.mu.Unlock()
-	end.err = s.serve(stream)
+	defer s.forget(id, end)
+	if stream := upgrade(w, r); stream != nil {
+		end.err = s.serve(stream)
+	}
+}
+
+// forget ends a stream, whose outcome is known for a while.
+func (s *streams) forget(id string, end *streamEnd) {
 	close(end.done)
 	time.AfterFunc(outcomeTime, func() {
 		s.mu.Lock()
