@@ -28,7 +28,7 @@ type Line struct {
 	// HTTP is the request or response, over Streamable HTTP.
 	HTTP *HTTPLine `json:"http,omitzero"`
 	// Kind is request, notification, result or error, and empty without a message. It is invalid for
-	// a message that is none of these.
+	// anything else.
 	Kind string `json:"kind,omitzero"`
 	// Method is that of the message or, if it is known, of the request that it answers.
 	Method string `json:"method,omitzero"`

@@ -51,6 +51,7 @@ func TestLinesShowWhatAMessageIs(t *testing.T) {
 func TestLinesHaveNoSecrets(t *testing.T) {
 	for _, c := range []struct{ params, want string }{
 		{`{"password":"x","Api-Key":"x","api_key":"x","client_secret":"x"}`, `{"password":"[redacted]","Api-Key":"[redacted]","api_key":"[redacted]","client_secret":"[redacted]"}`},
+		{`{"pwd":"x","PIN":1,"options":"y","pinned":"y"}`, `{"pwd":"[redacted]","PIN":"[redacted]","options":"y","pinned":"y"}`},
 		{`{"credentials":{"user":"x"}}`, `{"credentials":"[redacted]"}`},
 		{`{"deep":[{"token":"x"}]}`, `{"deep":[{"token":"[redacted]"}]}`},
 		{`{"password":null}`, `{"password":null}`},

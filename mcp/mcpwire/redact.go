@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -25,7 +26,11 @@ const (
 var secretNames = []string{
 	"password", "passwd", "passphrase", "secret", "apikey", "privatekey", "accesskey", "credential", "authorization", "cookie",
 	"accesstoken", "refreshtoken", "idtoken", "authtoken", "bearer", "dpop", "assertion", "codeverifier", "requeststate",
+	"passcode", "connectionstring", "sessionid", "seedphrase", "mnemonic",
 }
+
+// wholeSecretNames mean something else within other names.
+var wholeSecretNames = []string{"pwd", "pin", "otp", "totp", "jwt", "cvv", "cvc", "ssn", "iban"}
 
 // notSecret are names that secretNames would find.
 var notSecret = []string{"progresstoken"}
@@ -35,20 +40,11 @@ var separators = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 // isSecret reports whether a member or header of that name has a secret.
 func isSecret(name string) bool {
 	plain := separators.Replace(strings.ToLower(name))
-	for _, exception := range notSecret {
-		if plain == exception {
-			return false
-		}
+	if slices.Contains(notSecret, plain) {
+		return false
 	}
-	if strings.HasSuffix(plain, "token") {
-		return true
-	}
-	for _, part := range secretNames {
-		if strings.Contains(plain, part) {
-			return true
-		}
-	}
-	return false
+	return strings.HasSuffix(plain, "token") || slices.Contains(wholeSecretNames, plain) ||
+		slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(plain, part) })
 }
 
 // headerValue returns the value of a header without secrets: of credentials the scheme, of the id of a
