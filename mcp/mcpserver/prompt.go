@@ -219,6 +219,9 @@ func (p *prompt) checkMessages(result mcp.Result) error {
 	if !ok || p.proxied {
 		return nil
 	}
+	if err := checkMeta(r.Meta); err != nil {
+		return err
+	}
 	for i, m := range r.Messages {
 		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant {
 			return fmt.Errorf("message %d: role %q: want user or assistant", i, m.Role)

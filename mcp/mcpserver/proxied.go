@@ -22,6 +22,7 @@ import (
 //     another type is not registered, nor one whose x-mcp-header marks are not valid.
 //   - An output schema that is not an object is left out, and so are icons that Icon.Check refuses.
 //   - A resource template that is no URI template is listed, and serves no URI.
+//   - Keys of metadata that are off the grammar or reserved are left out of results.
 func Proxied() Option { return proxied{} }
 
 type proxied struct{}

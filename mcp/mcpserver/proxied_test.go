@@ -121,3 +121,46 @@ func TestProxiedResourcesNeedNoGrammar(t *testing.T) {
 		}
 	})
 }
+
+// An author has to know that clients do not get a key. What another server has answered is passed on without it.
+func TestMetadataKeyOffTheGrammarIsAnErrorOfAuthorsAlone(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		base := mcp.ResultBase{Meta: mcp.Meta{"my key": jsontext.Value(`1`), "ours": jsontext.Value(`2`)}}
+		for _, proxied := range []bool{false, true} {
+			srv := newServer(nil)
+			var (
+				tools     []mcpserver.ToolOption
+				prompts   []mcpserver.PromptOption
+				resources []mcpserver.ResourceOption
+			)
+			if proxied {
+				tools, prompts, resources = append(tools, mcpserver.Proxied()), append(prompts, mcpserver.Proxied()), append(resources, mcpserver.Proxied())
+			}
+			for _, err := range []error{
+				srv.SetTool(mcp.Tool{Name: "x", InputSchema: jsontext.Value(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+					return &mcp.CallToolResult{ResultBase: base}, nil
+				}, tools...),
+				srv.SetPrompt(mcp.Prompt{Name: "x"}, func(context.Context, *mcp.GetPromptParams) (mcp.Result, error) {
+					return &mcp.GetPromptResult{ResultBase: base}, nil
+				}, prompts...),
+				srv.SetResource(mcp.Resource{URI: "x://y", Name: "x"}, func(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+					return &mcp.ReadResourceResult{ResultBase: base, Contents: []mcp.ResourceContents{{URI: p.URI}}}, nil
+				}, resources...),
+			} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			w := dial(t, srv, r)
+			for method, params := range map[string]string{"tools/call": `{"name":"x"}`, "prompts/get": `{"name":"x"}`, "resources/read": `{"uri":"x://y"}`} {
+				if !proxied {
+					w.Refused(method, params, -32603)
+					continue
+				}
+				if got := w.Must(method, params); strings.Contains(string(got), "my key") || at(t, got, "/_meta/ours") != `2` {
+					t.Errorf("%s: got %s, want the good key alone", method, got)
+				}
+			}
+		}
+	})
+}

@@ -304,6 +304,9 @@ func (r *resource) checkContents(read *mcp.ReadResourceResult) error {
 	if len(read.Contents) == 0 {
 		return errors.New("the handler returned no contents; want some, or ErrNotFound")
 	}
+	if err := checkMeta(read.Meta); err != nil {
+		return err
+	}
 	for _, c := range read.Contents {
 		if err := checkContents(c); err != nil {
 			return err

@@ -245,6 +245,9 @@ func (s *Server) checkResult(ctx context.Context, t *tool, r mcp.Result) error {
 	if !ok || t.proxied {
 		return nil
 	}
+	if err := checkMeta(result.Meta); err != nil {
+		return &badResult{err}
+	}
 	for i, c := range result.Content {
 		if err := checkContent(c); err != nil {
 			return &badResult{fmt.Errorf("content %d: %w", i, err)}

@@ -66,6 +66,16 @@ func checkPointer(v any) error {
 	return nil
 }
 
+// checkMeta returns an error for metadata of a result with a key that clients would not get.
+func checkMeta(meta mcp.Meta) error {
+	for key := range meta {
+		if err := mcp.CheckMetaKey(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func contentResult(v any) (mcp.Result, error) {
 	if v == nil {
 		return nil, &badResult{errors.New("the handler returned a nil mcp.Content; want content, or an error")}

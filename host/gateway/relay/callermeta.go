@@ -8,16 +8,28 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// callerMeta returns the metadata of a request that is passed on: keys off the grammar are left out.
-// Nothing of the protocol has such keys, and a client must not send them.
+// callerMeta returns the metadata of a request that is passed on.
+func callerMeta(r *mcpserver.Request) mcp.Meta { return withoutOddKeys(r.Meta()) }
+
+// cleanResult removes from the metadata of a result of an upstream what is not passed on. The result may be nil.
+func cleanResult(result mcp.Result) mcp.Result {
+	if result != nil {
+		base := result.Base()
+		base.Meta = withoutOddKeys(base.Meta)
+	}
+	return result
+}
+
+// withoutOddKeys returns metadata without the keys that are off the grammar. Nothing of the protocol has such
+// keys, and a peer must not send them.
 //
 // Spec: 2026-07-28 basic#meta
-func callerMeta(r *mcpserver.Request) mcp.Meta {
-	meta := r.Meta()
+func withoutOddKeys(meta mcp.Meta) mcp.Meta {
+	isOdd := func(key string, _ jsontext.Value) bool { return mcp.CheckMetaKey(key) != nil }
 	for key := range meta {
-		if mcp.CheckMetaKey(key) != nil {
+		if isOdd(key, nil) {
 			meta = maps.Clone(meta)
-			maps.DeleteFunc(meta, func(key string, _ jsontext.Value) bool { return mcp.CheckMetaKey(key) != nil })
+			maps.DeleteFunc(meta, isOdd)
 			return meta
 		}
 	}

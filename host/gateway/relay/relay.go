@@ -138,7 +138,15 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 		return rl.questionsResult(c, q, required.Result)
 	}
 	rl.elicited.completeURLs(c.Request, q.State.URLs)
-	return result, rl.errors.of(c.Request, err)
+	return rl.outcome(c, result, err)
+}
+
+// outcome returns what the caller gets of the outcome of a request at the upstream.
+func (rl *Relay) outcome(c *call, result mcp.Result, err error) (mcp.Result, error) {
+	if err != nil {
+		return nil, rl.errors.of(c.Request, err)
+	}
+	return cleanResult(result), nil
 }
 
 // startDeadline starts the deadline of a call over a connection. The end of a program ends its connection:
@@ -181,7 +189,7 @@ func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp
 	if _, asks := errors.AsType[*mcpclient.InputRequiredError](err); asks {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: upstream %q requires input, and the client cannot be asked in this request", c.Request.Method(), rl.Key)
 	}
-	return result, rl.errors.of(c.Request, err)
+	return rl.outcome(c, result, err)
 }
 
 // questionsResult returns the questions of an upstream of the stateless era as a result

@@ -29,7 +29,11 @@ func (f *Facts) Announcement(method string, params any) (Announcement, error) {
 	if string(raw) == "null" {
 		raw = []byte("{}")
 	}
-	members, user, err := splitMeta(raw)
+	members, meta, err := splitMeta(raw)
+	if err != nil {
+		return Announcement{}, err
+	}
+	user, err := metaMembers(meta)
 	if err != nil {
 		return Announcement{}, err
 	}

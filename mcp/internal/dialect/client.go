@@ -103,7 +103,12 @@ func (c *Client) Request(p RequestParams) (*Request, error) {
 	if kind := raw.Kind(); kind != '{' {
 		return nil, fmt.Errorf("%s: params: want an object, found %s", p.Method, kindName(byte(kind)))
 	}
-	if r.members, r.user, err = splitMeta(raw); err == nil {
+	members, meta, err := splitMeta(raw)
+	if err == nil {
+		r.members = members
+		r.user, err = userMembers(meta)
+	}
+	if err == nil {
 		err = r.addMeta(p.Meta)
 	}
 	if err == nil {
@@ -182,9 +187,8 @@ func (r *Request) Again(in mcp.InputResponseParams) (*Request, error) {
 	return r.withResponses(more), nil
 }
 
-// splitMeta returns the members of an object without its _meta, and the members
-// of _meta that a user may set.
-func splitMeta(raw []byte) (members, user []byte, err error) {
+// splitMeta returns the members of an object without its _meta, and its _meta.
+func splitMeta(raw []byte) (members []byte, meta mcp.Meta, err error) {
 	inner := bytes.TrimSpace(raw[1 : len(raw)-1])
 	if !bytes.Contains(raw, []byte(`"_meta"`)) {
 		return inner, nil, nil
@@ -196,23 +200,25 @@ func splitMeta(raw []byte) (members, user []byte, err error) {
 	if err := json.Unmarshal(raw, &split); err != nil {
 		return nil, nil, err
 	}
-	if user, err = userMembers(split.Meta); err != nil {
-		return nil, nil, err
-	}
 	if len(split.Rest) > 1 {
 		members = bytes.TrimSpace(split.Rest[1 : len(split.Rest)-1])
 	}
-	return members, user, nil
+	return members, split.Meta, nil
 }
 
-// userMembers encodes the members of a user's metadata that may be sent,
-// without braces.
+// userMembers encodes the members of the metadata of a request that may be sent, without
+// braces. A key off the grammar is an error.
 func userMembers(meta mcp.Meta) ([]byte, error) {
 	for key := range meta {
 		if err := mcp.CheckMetaKey(key); err != nil {
 			return nil, err
 		}
 	}
+	return metaMembers(meta)
+}
+
+// metaMembers encodes the members of metadata that may be sent, without braces.
+func metaMembers(meta mcp.Meta) ([]byte, error) {
 	clean := cleanMeta(meta)
 	if len(clean) == 0 {
 		return nil, nil

@@ -1,11 +1,14 @@
 package dialect
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // callToolResult converts a tool's result to the revision. It removes
@@ -56,7 +59,10 @@ func anyMeta(cs mcp.Contents) bool {
 			if len(c.Meta) > 0 {
 				return true
 			}
-		case mcp.UnknownContent, mcp.ToolUseContent, mcp.ToolResultContent:
+		case mcp.UnknownContent:
+			if bytes.Contains(c.Raw, []byte(`_meta"`)) {
+				return true
+			}
 		default:
 			return true
 		}
@@ -88,11 +94,54 @@ func (f *Facts) block(c mcp.Content) mcp.Content {
 		c.Annotations, c.Meta = f.annotations(c.Annotations), f.listedMeta(c.Meta)
 		c.Resource = f.contents(c.Resource)
 		return c
+	case mcp.ToolUseContent:
+		c.Meta = f.listedMeta(c.Meta)
+		return c
 	case mcp.ToolResultContent:
 		c.Content, c.StructuredContent = f.toolOutput(c.Content, c.StructuredContent)
+		c.Meta = f.listedMeta(c.Meta)
+		return c
+	case mcp.UnknownContent:
+		c.Raw = f.unknownBlock(c.Raw)
 		return c
 	}
 	return c
+}
+
+// unknownBlock returns a block of a kind that no revision has with the metadata that may be sent.
+func (f *Facts) unknownBlock(raw jsontext.Value) jsontext.Value {
+	old := rawjson.Member(raw, "_meta")
+	if old == nil {
+		return raw
+	}
+	var meta mcp.Meta
+	if json.Unmarshal(old, &meta) != nil {
+		return withMember(raw, "_meta", nil)
+	}
+	kept := f.listedMeta(meta)
+	if len(kept) == len(meta) {
+		return raw
+	}
+	encoded, err := json.Marshal(kept, json.Deterministic(true))
+	if err != nil || len(kept) == 0 {
+		encoded = nil
+	}
+	return withMember(raw, "_meta", encoded)
+}
+
+// withMember returns an object with another value of a member, at its end, or without it if the value is nil.
+func withMember(object jsontext.Value, name string, value jsontext.Value) jsontext.Value {
+	out := make([]byte, 0, len(object)+len(name)+len(value)+4)
+	out = append(out, '{')
+	for key, old := range rawjson.Members(object) {
+		if string(key) != name {
+			out = append(appendKey(out, string(key)), old...)
+		}
+	}
+	if value != nil {
+		out = append(appendKey(out, name), value...)
+	}
+	return append(out, '}')
 }
 
 // audioAsResource converts audio to an embedded resource, for revisions without

@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"strings"
 	"testing"
 
@@ -51,6 +52,43 @@ func TestReservedMetadataIsReplaced(t *testing.T) {
 			_, err := c.Request(dialect.RequestParams{Method: mcp.MethodToolsCall, Meta: mcp.Meta{key: jsontext.Value(`1`)}})
 			if err == nil || !strings.Contains(err.Error(), "_meta key") {
 				t.Errorf("%s: key %q: got %v, want that it is refused", v, key, err)
+			}
+		}
+	}
+}
+
+// What another server has put into a result does not make the result unusable.
+func TestResultsAreEncodedWithoutKeysOffTheGrammar(t *testing.T) {
+	t.Parallel()
+	const odd = `"_meta":{"my key":1,"_x":2,"a/b/c":3,"io.modelcontextprotocol/serverInfo":4,"com.example/k":5}`
+	meta := mcp.Meta{}
+	if err := json.Unmarshal([]byte(odd[len(`"_meta":`):]), &meta); err != nil {
+		t.Fatal(err)
+	}
+	text := mcp.TextContent{Text: "x", Meta: meta}
+	contents := mcp.ResourceContents{URI: "a://b", Text: "x", Meta: meta}
+	base := mcp.ResultBase{Meta: meta}
+	for name, result := range map[string]any{
+		"tool":   &mcp.CallToolResult{ResultBase: base, Content: mcp.Contents{text, mcp.UnknownContent{Type: "hologram", Raw: jsontext.Value(`{"type":"hologram",` + odd + `}`)}}},
+		"read":   &mcp.ReadResourceResult{ResultBase: base, Contents: []mcp.ResourceContents{contents}},
+		"prompt": &mcp.GetPromptResult{ResultBase: base, Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.EmbeddedResource{Resource: contents, Meta: meta}}}},
+		"tools":  &mcp.ListToolsResult{ResultBase: base, Tools: []mcp.Tool{{Name: "t", InputSchema: jsontext.Value(`{}`), Meta: meta}}},
+		"empty":  &mcp.EmptyResult{ResultBase: base},
+	} {
+		for _, v := range []mcp.Revision{mcp.V20241105, mcp.V20250618, mcp.V20260728} {
+			encoded, err := dialect.Of(v).Encode(result)
+			if err != nil {
+				t.Errorf("%s in %s: %v", name, v, err)
+				continue
+			}
+			raw := string(openedCall(t, newServer(), v).Reply(encoded, nil).Body)
+			for _, key := range []string{"my key", "_x", "a/b/c", `serverInfo":4`} {
+				if strings.Contains(raw, key) {
+					t.Errorf("%s in %s: got %s, want it without %s", name, v, raw, key)
+				}
+			}
+			if !strings.Contains(raw, `"com.example/k":5`) {
+				t.Errorf("%s in %s: got %s, want the good key", name, v, raw)
 			}
 		}
 	}

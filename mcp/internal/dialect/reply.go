@@ -284,8 +284,12 @@ func splitResult(raw []byte) (*Encoded, error) {
 		}
 		e.kind, raw = split.Kind, orEmpty(split.Rest)
 	}
-	var err error
-	e.members, e.meta, err = splitMeta(raw)
+	members, meta, err := splitMeta(raw)
+	if err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	e.members = members
+	e.meta, err = metaMembers(meta)
 	return e, err
 }
 

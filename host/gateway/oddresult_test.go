@@ -1,0 +1,112 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+// oddServer is a server in raw messages of one era. It has the tool "go", the prompt "ask", the resource odd://a
+// and the template odd://t/{x}, and answers what else it is asked with the results of a test.
+type oddServer struct {
+	revision mcp.Revision
+	results  map[string]string // by method, in place of those that are not odd
+}
+
+func (s *oddServer) Serve(ctx context.Context, conn mcp.Conn) error {
+	const capabilities = `"capabilities":{"tools":{},"prompts":{},"resources":{},"completions":{}}`
+	return serveRaw(ctx, conn, func(_ rawConn, m rawMessage) string {
+		if odd, ok := s.results[m.Method]; ok {
+			return `"result":` + odd
+		}
+		switch m.Method {
+		case mcp.MethodDiscover:
+			if s.revision.Stateless() {
+				return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],` + capabilities + `,"ttlMs":0,"cacheScope":"private"}`
+			}
+		case mcp.MethodInitialize:
+			return `"result":{"protocolVersion":"2025-11-25",` + capabilities + `,"serverInfo":{"name":"odd","version":"1"}}`
+		case mcp.MethodToolsList:
+			return oneRawTool
+		case mcp.MethodPromptsList:
+			return `"result":{"prompts":[{"name":"ask","arguments":[{"name":"a"}]}]}`
+		case mcp.MethodResourcesList:
+			return `"result":{"resources":[{"uri":"odd://a","name":"a"}]}`
+		case mcp.MethodResourceTemplatesList:
+			return `"result":{"resourceTemplates":[{"uriTemplate":"odd://t/{x}","name":"t"}]}`
+		}
+		return ""
+	})
+}
+
+// oddParams are those of a request for what the server has.
+var oddParams = map[string]any{
+	mcp.MethodToolsCall:     map[string]string{"name": "o__go"},
+	mcp.MethodResourcesRead: map[string]string{"uri": "odd://a"},
+	mcp.MethodPromptsGet:    map[string]string{"name": "o__ask"},
+	mcp.MethodComplete:      &mcp.CompleteParams{Ref: mcp.PromptRef("o__ask"), Argument: mcp.CompleteArgument{Name: "a"}},
+}
+
+// eachOddPair calls test with a client of each era of a host whose upstream is a server of each era.
+func eachOddPair(t *testing.T, results map[string]string, settings host.Settings, test func(t *testing.T, c *mcpclient.Client, server mcp.Revision)) {
+	t.Helper()
+	revisions := []mcp.Revision{mcp.V20251125, mcp.V20260728}
+	for _, server := range revisions {
+		g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{server, results}), Settings: settings})
+		for _, client := range revisions {
+			t.Run(client.String()+" to "+server.String(), func(t *testing.T) {
+				test(t, mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet, Revisions: []mcp.Revision{client}}), server)
+			})
+		}
+	}
+}
+
+// An oddResult is a result off its format, and a member of what the host makes of it.
+type oddResult struct{ name, method, result, member, want string }
+
+func (o *oddResult) check(t *testing.T, c *mcpclient.Client) {
+	t.Helper()
+	var got jsontext.Value
+	if err := c.Request(t.Context(), o.method, oddParams[o.method], &got); err != nil {
+		t.Errorf("%s: %v", o.name, err)
+		return
+	}
+	member := got
+	for name := range strings.SplitSeq(o.member, "/") {
+		var members map[string]jsontext.Value
+		if err := json.Unmarshal(member, &members); err != nil {
+			t.Fatal(err)
+		}
+		member = members[name]
+	}
+	if string(member) != o.want {
+		t.Errorf("%s: got %s, want the %s %s", o.name, got, o.member, o.want)
+	}
+}
+
+func TestMetadataKeysOfResultsOffTheGrammarAreLeftOutAlone(t *testing.T) {
+	t.Parallel()
+	const meta = `"_meta":{"my key":1,"_traceId":"x","a/b/c":{}}`
+	for _, odd := range []oddResult{
+		{"tool", mcp.MethodToolsCall, `{"content":[{"type":"text","text":"done",` + meta + `}],` + meta + `}`, "content", `[{"type":"text","text":"done"}]`},
+		{"read", mcp.MethodResourcesRead, `{"contents":[{"uri":"odd://a","text":"done",` + meta + `}],` + meta + `}`, "contents", `[{"uri":"odd://a","text":"done"}]`},
+		{"prompt", mcp.MethodPromptsGet, `{"messages":[{"role":"user","content":{"type":"text","text":"done",` + meta + `}}],` + meta + `}`, "messages", `[{"role":"user","content":{"type":"text","text":"done"}}]`},
+		{"completion", mcp.MethodComplete, `{"completion":{"values":["done"]},` + meta + `}`, "completion/values", `["done"]`},
+	} {
+		for _, settings := range []host.Settings{{}, {Validate: true}} {
+			t.Run(odd.name, func(t *testing.T) {
+				t.Parallel()
+				eachOddPair(t, map[string]string{odd.method: odd.result}, settings, func(t *testing.T, c *mcpclient.Client, _ mcp.Revision) {
+					odd.check(t, c)
+				})
+			})
+		}
+	}
+}
