@@ -27,6 +27,8 @@ func (s *oddServer) Serve(ctx context.Context, conn mcp.Conn) error {
 			return `"result":` + odd
 		}
 		switch m.Method {
+		case mcp.MethodPromptsGet:
+			return `"error":{"code":4050,"message":"no paper"}`
 		case mcp.MethodDiscover:
 			if s.revision.Stateless() {
 				return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],` + capabilities + `,"ttlMs":0,"cacheScope":"private"}`
@@ -107,6 +109,60 @@ func TestMetadataKeysOfResultsOffTheGrammarAreLeftOutAlone(t *testing.T) {
 					odd.check(t, c)
 				})
 			})
+		}
+	}
+}
+
+// Results of session revisions have no type. What looks like one is none, also for a client whose results have types.
+func TestResultTypeOfASessionEraServerMeansNothing(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{
+		`"weird"`, `7`, `null`, `{"a":1}`, `"complete"`, `"task"`,
+		`"input_required","requestState":"s","inputRequests":{"q":{"method":"roots/list"}}`,
+		`"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Password?","requestedSchema":{"type":"object","properties":{}}}}}`,
+	} {
+		results := map[string]string{
+			mcp.MethodToolsCall:     `{"content":[{"type":"text","text":"done"}],"resultType":` + kind + `}`,
+			mcp.MethodResourcesRead: `{"contents":[{"uri":"odd://a","text":"done"}],"resultType":` + kind + `}`,
+			mcp.MethodPromptsGet:    `{"messages":[{"role":"user","content":{"type":"text","text":"done"}}],"resultType":` + kind + `}`,
+			mcp.MethodComplete:      `{"completion":{"values":["done"]},"resultType":` + kind + `}`,
+			mcp.MethodToolsList:     `{"tools":[{"name":"go","inputSchema":{"type":"object"}}],"resultType":` + kind + `}`,
+		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{mcp.V20251125, results})})
+			for _, client := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+				opts := answering(client, noAnswer)
+				c := mcptest.Connect(t, g.Server(), opts)
+				for method, params := range oddParams {
+					var got map[string]jsontext.Value
+					if err := c.Request(t.Context(), method, params, &got); err != nil || !strings.Contains(string(got["content"])+string(got["contents"])+string(got["messages"])+string(got["completion"]), "done") {
+						t.Errorf("%s of %s: got %s, %v, want the result", method, client, got, err)
+					}
+					if kind := string(got["resultType"]); client.Stateless() != (kind == `"complete"`) || !client.Stateless() && kind != "" {
+						t.Errorf("%s of %s: got the type %s, want that of a final result", method, client, kind)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The type of a result of 2026-07-28 says what the result is.
+func TestResultOfAnUnknownTypeFailsItsCallAlone(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{`"weird"`, `7`} {
+		g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{mcp.V20260728, map[string]string{
+			mcp.MethodToolsCall: `{"content":[{"type":"text","text":"done"}],"resultType":` + kind + `}`,
+		}})})
+		for _, client := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+			c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet, Revisions: []mcp.Revision{client}})
+			if r, err := c.CallTool(t.Context(), "o__go", nil); err != nil || !r.IsError || !strings.Contains(r.Content.Text(), "invalid response") {
+				t.Errorf("%s of %s: got %+v, %v, want a failed call", kind, client, r, err)
+			}
+			if _, err := c.GetPrompt(t.Context(), "o__ask", nil); err == nil || strings.Contains(err.Error(), "invalid response") {
+				t.Errorf("%s of %s: got %v, want the answer of the server to another request", kind, client, err)
+			}
 		}
 	}
 }

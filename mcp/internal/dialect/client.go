@@ -341,7 +341,7 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 		return Outcome{}, err
 	}
 	if !c.Facts.Envelope {
-		return Outcome{Type: mcp.ResultComplete, Result: m.Result}, nil
+		return Outcome{Type: mcp.ResultComplete, Result: withoutType(m.Result)}, nil
 	}
 	kind, err := resultType(m.Result)
 	if err != nil {
@@ -361,6 +361,16 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 		return Outcome{Type: kind, Result: m.Result}, nil
 	}
 	return Outcome{}, Invalid("%s: resultType %q: want one of %q", method, clip(string(kind)), append([]mcp.ResultType{mcp.ResultComplete, mcp.ResultInputRequired}, extensions...))
+}
+
+// withoutType returns a result of a revision whose results have no type, without the member that would be one. It
+// means nothing there, and must not begin to mean something where the result is passed on.
+func withoutType(result jsontext.Value) jsontext.Value {
+	const member = "resultType"
+	if rawjson.Member(result, member) == nil {
+		return result
+	}
+	return withMember(result, member, nil)
 }
 
 // resultType returns the type of a result. The default is ResultComplete.
