@@ -28,6 +28,11 @@ type OwnerPoolOptions struct {
 	Each int
 	// Principal takes the place of Each for authenticated principals. Default: Each.
 	Principal int
+	// Group is the limit of one principal or address, with all its sessions and connections. Where
+	// addresses do not tell clients apart, it is that of all of them together. When it is reached, they
+	// lose one of these things, first what is idle, or the request is refused; others lose nothing.
+	// Default: no such limit.
+	Group int
 	// KeepBusy keeps what is in use from being taken for the same principal or address. It is
 	// for things that a client would miss, such as connections with state. What is idle is taken
 	// before a request is refused: of an owner that has reached its limit, and of others that
@@ -37,7 +42,7 @@ type OwnerPoolOptions struct {
 
 // NewOwnerPool returns an empty pool.
 func NewOwnerPool(o OwnerPoolOptions) *OwnerPool {
-	return &OwnerPool{limit.NewPool(limit.PoolBounds{Total: int64(o.Total), Each: int64(o.Each), Principal: int64(o.Principal), KeepBusy: o.KeepBusy})}
+	return &OwnerPool{limit.NewPool(limit.PoolBounds{Total: int64(o.Total), Each: int64(o.Each), Principal: int64(o.Principal), Group: int64(o.Group), KeepBusy: o.KeepBusy})}
 }
 
 // Take takes a place of that many units, at least 1, for an owner. It fails if the owner has

@@ -68,6 +68,10 @@ type PoolBounds struct {
 	// such limit. When it is reached, the address loses idle places for a new one. So does one
 	// of its sessions or connections that has reached Each, of its own places.
 	Address int64
+	// Group limits what one group holds: an authenticated principal, one address, or all clients whose
+	// address does not distinguish them. 0 means no such limit. When it is reached, the group loses a
+	// place of its own as it does in a full pool, or the newcomer is refused.
+	Group int64
 	// KeepBusy keeps busy places from being taken within the newcomer's own group. Idle ones are
 	// taken rather than that a newcomer is refused, unless its group would hold more than theirs.
 	KeepBusy bool
@@ -372,6 +376,11 @@ func (p *Pool) mayAdd(m *member, size int64) (evicted []*Place, err error) {
 			return nil, err
 		}
 	}
+	for p.bounds.Group > 0 && g.held > 0 && g.held+size > p.bounds.Group {
+		if evicted, err = p.detachNext(evicted, p.ownVictim(m, size), ErrOwnerFull); err != nil {
+			return nil, err
+		}
+	}
 	for p.held > 0 && p.held+size > p.bounds.Total {
 		if evicted, err = p.detachNext(evicted, p.victim(m, size), ErrPoolFull); err != nil {
 			return nil, err
@@ -412,7 +421,17 @@ func (p *Pool) victim(m *member, size int64) *Place {
 		}
 	}
 	if p.bounds.KeepBusy {
-		return cmp.Or(p.idleOfOthers(m.group, size), m.group.longestIdle())
+		if idle := p.idleOfOthers(m.group, size); idle != nil {
+			return idle
+		}
+	}
+	return p.ownVictim(m, size)
+}
+
+// ownVictim returns the next place of its own group to evict for size units of a member, or nil.
+func (p *Pool) ownVictim(m *member, size int64) *Place {
+	if p.bounds.KeepBusy {
+		return m.group.longestIdle()
 	}
 	top := m.group.bySize.first()
 	isTop := top == nil || top == m || m.held+size > top.held

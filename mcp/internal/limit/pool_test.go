@@ -300,6 +300,28 @@ func TestIdleEntriesAreTakenOnlyIfNotFull(t *testing.T) {
 	}
 }
 
+// A client without a session counts by connection, and connections cost it nothing. The bound of its
+// group holds for all of them, and takes nothing from others.
+func TestGroupHasABoundOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"127.0.0.1", "192.0.2.1"} {
+		l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 10, Group: 3})}
+		l.takes(session("192.0.2.9"), "other", 1).SetIdle(true)
+		first := session(address)
+		for i := range 3 {
+			l.takes(first, fmt.Sprint("first ", i+1), 1).SetIdle(true)
+		}
+		l.refuses(first, "first 4", limit.ErrOwnerFull)
+		l.wantLost()
+		for i := range 4 {
+			l.takes(session(address), fmt.Sprint("second ", i+1), 1).SetIdle(true)
+		}
+		l.wantLost("first 1", "first 2", "first 3", "second 1")
+		l.takes(principal("alice"), "alice", 1)
+		l.wantLost()
+	}
+}
+
 func TestConcurrentUseOfAPoolKeepsItsBoundsAndLeaksNothing(t *testing.T) {
 	t.Parallel()
 	const total = 50

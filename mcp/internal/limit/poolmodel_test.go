@@ -23,6 +23,7 @@ func TestPoolHoldsWhatItsPlacesHold(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := limit.PoolBounds{Total: 40, KeepBusy: r.IntN(2) == 0, RenewIdle: r.IntN(2) == 0}
 		b.Each, b.Principal, b.Address = int64(r.IntN(3)*10), int64(r.IntN(3)*10), int64(r.IntN(3)*10)
+		b.Group = int64(r.IntN(3) * 10)
 		pool := limit.NewPool(b)
 		type entry struct {
 			place *limit.Place
