@@ -151,8 +151,32 @@ func asAble(t *testing.T, g *gateway.Gateway, subject string, able int) *mcpclie
 	return mcptest.Connect(t, serveAs{g.Server(), mcp.Principal{Issuer: "https://id.example", Subject: subject}}, o)
 }
 
-// A principal cannot take all connections with clients of all capabilities, whose calls do not end.
-func TestDifferentlyAbleClientsOfOnePrincipalLeaveRoomForOthers(t *testing.T) {
+// The calls of a principal that do not end use 16 connections, whatever capabilities its clients declare.
+func TestDifferentlyAbleClientsOfOnePrincipalShareItsLimit(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-11")
+	synctest.Test(t, func(t *testing.T) {
+		f := &sessionTarget{revision: mcp.V20251125, make: hangingDiary}
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)})
+		ctx, cancel := context.WithCancel(t.Context())
+		var hanging sync.WaitGroup
+		for able := 1; able < 16; able++ {
+			c := asAble(t, g, "eve", able)
+			for range 3 {
+				hanging.Go(func() { _, _ = c.CallTool(ctx, "d__hang", nil, mcpclient.ManualInput()) })
+			}
+		}
+		time.Sleep(15 * time.Second)
+		if n := g.Status()[0].Callers; n != 16 {
+			t.Errorf("got %d connections, want 16", n)
+		}
+		cancel()
+		hanging.Wait()
+	})
+}
+
+// Some principals cannot take all connections with calls that do not end.
+func TestPrincipalsWithManyCallsLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-11")
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +186,7 @@ func TestDifferentlyAbleClientsOfOnePrincipalLeaveRoomForOthers(t *testing.T) {
 		var hanging sync.WaitGroup
 		errs := make(chan string, 1000)
 		for able := 1; able < 16; able++ { // a client without capabilities cannot be asked, and needs one connection
-			c := asAble(t, g, "eve", able)
+			c := asAble(t, g, fmt.Sprint("eve", able), able)
 			for range 20 {
 				hanging.Go(func() {
 					result, err := c.CallTool(ctx, "d__hang", nil, mcpclient.ManualInput())
@@ -176,7 +200,7 @@ func TestDifferentlyAbleClientsOfOnePrincipalLeaveRoomForOthers(t *testing.T) {
 		}
 		time.Sleep(15 * time.Second)
 		if n := g.Status()[0].Callers; n < 240 || n > 256 {
-			t.Errorf("got %d connections, want nearly all of them used by one principal", n)
+			t.Errorf("got %d connections, want nearly all of them used by few principals", n)
 		}
 		for able := range 16 {
 			for _, subject := range []string{"ada", "bob"} {

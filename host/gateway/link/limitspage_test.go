@@ -17,5 +17,5 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "time that an unused connection of a caller without a session is kept", callerIdleTimeout)
 	limits.Limit(t, "waiting for the answer to a question of an upstream of the session era", answerTimeout)
 	limits.Limit(t, "waiting for the answer of a client of the session era about its roots; a result that waits for that answer", rootsAnswerTimeout, rootsResultWait)
-	limits.Limit(t, "concurrent calls of one owner in which an upstream of the session era may ask", maxConnectionsPerCaller)
+	limits.Limit(t, "concurrent calls of one owner in which an upstream of the session era may ask, whatever capabilities its clients declare", maxConnectionsPerOwner)
 }

@@ -22,11 +22,11 @@ const (
 	// callerIdleTimeout is how long an unused connection of a caller without a session is
 	// kept.
 	callerIdleTimeout = 30 * time.Minute
-	// maxConnectionsPerCaller limits the connections of one owner for concurrent calls in which
-	// the upstream may ask. All but the first of a caller are closed after extraIdleTimeout
+	// maxConnectionsPerOwner limits the connections of one owner for concurrent calls in which
+	// the upstream may ask, whatever capabilities they declare. All but the first of a caller are closed after extraIdleTimeout
 	// without use.
-	maxConnectionsPerCaller = 16
-	extraIdleTimeout        = time.Minute
+	maxConnectionsPerOwner = 16
+	extraIdleTimeout       = time.Minute
 )
 
 // Pool has the connections to one upstream. The shared connection lists the features. It serves calls
@@ -196,7 +196,7 @@ func (p *Pool) waitFor(ctx context.Context, use Use) (*Conn, error) {
 		case <-freed:
 			conn, freed, err = p.find(use)
 		case <-timer.C:
-			return nil, PublicErrorf("%d calls that may ask their user are under way, which is the limit", maxConnectionsPerCaller)
+			return nil, PublicErrorf("%d calls that may ask their user are under way, which is the limit", maxConnectionsPerOwner)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -230,21 +230,32 @@ func (p *Pool) find(use Use) (*Conn, <-chan struct{}, error) {
 		return nil, p.freed, nil
 	}
 	conns := p.callers[use.Caller]
-	ofOwner := 0
+	next := len(conns) // the number of the connection to start
 	for i, conn := range conns {
-		switch {
-		case conn == nil || conn.IsClosed():
-			return p.start(use, i, add)
-		case conn.add(add):
+		if conn == nil || conn.IsClosed() {
+			next = i
+			break
+		}
+		if conn.add(add) {
 			return conn, nil, nil
-		case conn.calls.has(use.Owner):
-			ofOwner++
 		}
 	}
-	if ofOwner >= maxConnectionsPerCaller {
+	if add.exclusive && p.inUseBy(use.Owner) >= maxConnectionsPerOwner {
 		return nil, p.freed, nil
 	}
-	return p.start(use, len(conns), add)
+	return p.start(use, next, add)
+}
+
+// inUseBy returns the number of connections with calls of an owner. The caller holds mu.
+func (p *Pool) inUseBy(owner mcpserver.Owner) (n int) {
+	for _, conns := range p.callers {
+		for _, conn := range conns {
+			if conn != nil && conn.calls.has(owner) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // start starts the i-th connection of a caller, counts it to the owner and adds the

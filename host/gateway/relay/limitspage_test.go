@@ -11,5 +11,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "a call without a message, until its server is `degraded`", silenceUntilDegraded)
 	limits.Limit(t, "a call without progress; with progress, including the time of questions", maxWithoutProgress, maxCallTime)
 	limits.Limit(t, "notifications between two rounds of a call", maxQueuedMessages)
+	limits.Limit(t, "calls at one upstream of the session era that wait for the next round of their caller, each with its connection and process: of one principal or address, on loopback of all clients without credentials; of all clients", maxOpenQuestions, maxAllOpenQuestions)
 	limits.Limit(t, "watched resources of one upstream; a URI counts once for each 256 bytes", MaxWatches)
 }

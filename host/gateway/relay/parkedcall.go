@@ -19,7 +19,21 @@ const (
 	questionDelay = 20 * time.Millisecond
 	// maxQueuedMessages limits the notifications that wait for the caller's next round.
 	maxQueuedMessages = 64
+	// maxOpenQuestions limits the calls of one principal or address at one upstream that wait for answers,
+	// and maxAllOpenQuestions those of all clients. Each has a connection of its own, with its process.
+	maxOpenQuestions    = 16
+	maxAllOpenQuestions = 256
 )
+
+var (
+	errManyQuestions = link.PublicErrorf("too many of its questions wait for answers, %d of one client or %d of all; answer one, or wait until it expires", maxOpenQuestions, maxAllOpenQuestions)
+	errQuestionEnded = link.PublicErrorf("the call was ended while its question waited for an answer, because newer ones wait, too, and the limit is %d of one client; send it again", maxOpenQuestions)
+)
+
+// newOpenQuestions returns the pool of the calls that wait for answers.
+func newOpenQuestions() *mcpserver.OwnerPool {
+	return mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: maxAllOpenQuestions, Group: maxOpenQuestions})
+}
 
 // parkedCall is a call for a caller of the stateless era, which takes no requests during
 // a call. The call goes on between the rounds of its caller:
@@ -39,6 +53,7 @@ type parkedCall struct {
 	delivered bool // a request has taken the result or was cancelled
 
 	mu        sync.Mutex
+	place     *mcpserver.OwnerPlace      // guarded by mu: of the call while no request waits for it, or nil
 	waiter    context.Context            // guarded by mu: context of the request that waits, or nil
 	queued    []func(context.Context)    // guarded by mu: notifications for the next request
 	questions map[string]*parkedQuestion // guarded by mu
@@ -63,11 +78,35 @@ func startParkedCall(ctx context.Context, r *mcpserver.Request, do func(*call) (
 	n.Context, n.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	n.deadline.ctx, n.deadline.end = n.Context, n.stop
 	go func() {
+		defer n.releasePlace()
 		defer close(n.done)
 		defer n.stop(nil)
 		n.result, n.err = do(n.call)
 	}()
 	return n
+}
+
+// takePlace counts the call to an owner until a request waits for it again, or it is done. The call ends
+// if the place is taken from it.
+func (p *parkedCall) takePlace(pool *mcpserver.OwnerPool, o mcpserver.Owner) error {
+	place, err := pool.Take(o, 1, func() { p.stop(errQuestionEnded) })
+	if err != nil {
+		return errManyQuestions
+	}
+	place.SetIdle(true) // of one address, the longest open question goes
+	p.mu.Lock()
+	p.place = place
+	p.mu.Unlock()
+	if p.isDone() {
+		p.releasePlace()
+	}
+	return nil
+}
+
+func (p *parkedCall) releasePlace() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.place.Release()
 }
 
 // wait waits until the call is done, and returns nil, or until it asks, and returns the
@@ -96,6 +135,7 @@ func (p *parkedCall) wait(ctx context.Context) *mcp.InputRequiredResult {
 // attach makes ctx the context of the request that waits, and sends it the queued
 // notifications.
 func (p *parkedCall) attach(ctx context.Context) {
+	p.releasePlace()
 	p.mu.Lock()
 	missed := p.queued
 	p.waiter, p.queued = ctx, nil

@@ -40,6 +40,8 @@ type Relay struct {
 	errors    callerErrors
 	health    health
 	watches   watches
+	// openQuestions has a place for each call that waits for its caller's next round.
+	openQuestions *mcpserver.OwnerPool
 }
 
 // New returns a relay to an upstream.
@@ -50,6 +52,8 @@ func New(p Params) *Relay {
 		elicited:  newElicitedURLs(p),
 		health:    health{Params: p},
 		watches:   watches{Params: p, pool: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: MaxWatches})},
+
+		openQuestions: newOpenQuestions(),
 	}
 	rl.errors = callerErrors{p, &rl.questions, &rl.elicited}
 	return rl
@@ -96,6 +100,10 @@ func (rl *Relay) sendInRounds(ctx context.Context, r *mcpserver.Request, q *Requ
 	if input == nil {
 		return parked.result, parked.err
 	}
+	if err := parked.takePlace(rl.openQuestions, r.Owner()); err != nil {
+		parked.cancelAndWait(err)
+		return nil, rl.errors.of(r, err)
+	}
 	if key == "" {
 		key = fmt.Sprintf("call-%d", r.Round())
 		started := parked
@@ -130,6 +138,9 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 			time.Sleep(rootsGrace)
 		}
 		l.EndQuestions()
+	}
+	if ended, ok := errors.AsType[*link.PublicError](context.Cause(c.Context)); ok && err != nil {
+		err = ended
 	}
 	err = l.EndError(err)
 	rl.health.recordCall(c.Context, err)
