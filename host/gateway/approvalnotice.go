@@ -5,9 +5,6 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/gateway/link"
-	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // maxNamedWaiting limits the upstreams that the notice about approvals names.
@@ -59,16 +56,6 @@ func approvalHint(servers, name string) string {
 		command += " " + name
 	}
 	return fmt.Sprintf("a person has to approve %s in Fondaco (its terminal, or the command %q); do not approve it yourself; list and call again afterwards", servers, command)
-}
-
-// explainUnknown returns the error for a request that names a tool or prompt which the caller does
-// not see: what has to be done if its upstream waits for approval, else err. It is the same whether
-// the upstream has such a feature or not.
-func (u *upstream) explainUnknown(r *mcpserver.Request, wire string, err error) error {
-	if !u.awaitsApproval() || u.source.View(link.CallerOf(r)).Offers(r.Method(), wire) {
-		return err
-	}
-	return &mcp.Error{Code: mcp.CodeOf(err), Message: u.approvalHint()}
 }
 
 // approvalHint asks a model to leave the approval of the upstream to a person.

@@ -38,6 +38,17 @@ func (g *Gateway) resourceOwner(ctx context.Context, r *mcpserver.Request, uri s
 	return nil, owner // it was just removed from the configuration
 }
 
+// resourcesOf returns the URIs of the resources, or of the template, that a request is about, and whether it
+// is about any.
+func resourcesOf(r *mcpserver.Request) (uris []string, ok bool) {
+	if kindOf(r).names == namesByReference {
+		f, _ := decodeNamed(r)
+		return []string{f.Ref.URI}, f.Ref.Type == mcp.RefResource
+	}
+	uris = urisOf(r)
+	return uris, len(uris) > 0
+}
+
 // urisOf returns the URIs of the resources that a request is about.
 func urisOf(r *mcpserver.Request) []string {
 	switch kindOf(r).names {

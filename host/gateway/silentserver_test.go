@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // silentServer reads all messages and answers none.
@@ -219,6 +221,78 @@ func TestServerThatStopsAnsweringDelaysOneList(t *testing.T) {
 			}
 			if got := list(); got == "t1" || delays != 1 || c.notified() == before {
 				t.Errorf("%s: got %q after %d lists that waited and %d notifications, want the new list, with a notification", revision, got, delays, c.notified()-before)
+			}
+		})
+	}
+}
+
+// A resource that another server lists is read at once. One that nobody lists is waited for a little while the
+// silent server starts first, and then not at all; the error names the server.
+func TestServerThatNeverAnswersDelaysNoReadOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			notes := newServer("n")
+			notes.Resource("notes://a", "A", "text/plain", func(context.Context) ([]byte, error) { return []byte("a"), nil })
+			g := gateway.New([]host.Upstream{
+				{Key: "s", Target: mcpclient.InProcess(serverFunc(silentServer))}, refusing("r"), upstream("n", notes),
+			}, &gateway.Options{Logger: quiet})
+			t.Cleanup(g.Close)
+			go g.Start(t.Context())
+			synctest.Wait()
+			o := capableOptions(revision)[1]
+			o.Logger = quiet
+			c := mcptest.Connect(t, g.Server(), &o) // which takes 2 s, for the instructions
+			waited := time.Duration(0)
+			for i := range 100 {
+				began := time.Now()
+				if got, err := c.ReadResource(t.Context(), "notes://a"); err != nil || time.Since(began) > 0 {
+					t.Fatalf("%s, read %d: got %v, %v after %s, want the listed resource at once", revision, i, got, err, time.Since(began))
+				}
+				began = time.Now()
+				_, err := c.ReadResource(t.Context(), "notes://unlisted")
+				if mcp.CodeOf(err) != mcp.CodeResourceNotFound && mcp.CodeOf(err) != mcp.CodeInvalidParams || !strings.Contains(err.Error(), `not found; upstream "s", "r": still starting, call again`) {
+					t.Fatalf("%s, read %d: got %v, want an error that names the server which could not be asked", revision, i, err)
+				}
+				took := time.Since(began)
+				if waited += took; took > 5*time.Second {
+					t.Errorf("%s, read %d: the error came after %s, want 5 s at most", revision, i, took)
+				}
+				time.Sleep(7 * time.Second)
+			}
+			if waited == 0 || waited > 8*time.Second {
+				t.Errorf("%s: the reads waited for %s in all, want some of the 10 s from the start", revision, waited)
+			}
+		})
+	}
+}
+
+// Whatever the server that has never listed is doing at the moment, a call of one of its features says the same.
+func TestFeatureOfAServerThatHasNeverListedIsNotUnknown(t *testing.T) {
+	t.Parallel()
+	for name, u := range map[string]host.Upstream{
+		"silent": {Key: "s", Target: mcpclient.InProcess(serverFunc(silentServer))}, "refusing": refusing("s"),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := start(t, u)
+			c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet, Revisions: []mcp.Revision{mcp.V20260728}, Timeouts: mcpclient.TimeoutOptions{Call: time.Hour}})
+			for i := range 100 {
+				began := time.Now()
+				result, err := c.CallTool(t.Context(), "s__go", nil)
+				if err != nil || !result.IsError || result.Content.Text() != stillStarting {
+					t.Fatalf("%s, call %d: got %+v, %v, want %q", name, i, result, err, stillStarting)
+				}
+				if took := time.Since(began); i > 0 && took > 5*time.Second {
+					t.Errorf("%s, call %d: the result came after %s, want 5 s at most once a start has failed", name, i, took)
+				}
+				if _, err := c.GetPrompt(t.Context(), "s__plan", nil); err == nil || !strings.Contains(err.Error(), stillStarting) {
+					t.Fatalf("%s, prompt %d: got %v, want %q", name, i, err, stillStarting)
+				}
+				_, err = c.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.PromptRef("s__plan"), Argument: mcp.CompleteArgument{Name: "name", Value: "A"}})
+				if err == nil || !strings.Contains(err.Error(), stillStarting) {
+					t.Fatalf("%s, completion %d: got %v, want %q", name, i, err, stillStarting)
+				}
+				time.Sleep(3 * time.Second)
 			}
 		})
 	}

@@ -13,10 +13,23 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
+const (
+	// restartWait is how long a call of an unknown feature waits for an upstream whose last start has
+	// failed, while it starts again.
+	restartWait = 5 * time.Second
+	// resourceWait limits all waits of a request for a resource that nobody lists: for upstreams that
+	// start, which may have it, and for the features of the client's capabilities.
+	resourceWait = 5 * time.Second
+)
+
 // waitForUpstreams is middleware that delays requests for features while upstreams start,
-// and starts lazy upstreams whose features are not known yet. It waits for an upstream up
-// to Options.StartTimeout after its start, and not again. A request that uses a feature which
-// may be of an upstream that still starts waits longer, see useStarting.
+// and starts lazy upstreams whose features are not known yet.
+//
+//	a list                          waits up to Options.StartTimeout after the start of an upstream, and not again
+//	a resource that nobody lists    likewise, 5 s at most, see waitForResources
+//	a call of an unknown tool, etc. waits for the one upstream that its name has, see useStarting
+//
+// retryUnknown answers if a feature is unknown then because its upstream has never listed.
 func (g *Gateway) waitForUpstreams(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		starting := slices.DeleteFunc(slices.Clone(g.list()), (*upstream).startFinished)
@@ -24,57 +37,102 @@ func (g *Gateway) waitForUpstreams(next mcpserver.Handler) mcpserver.Handler {
 			return next(ctx, r)
 		}
 		needed := upstreamsFor(r, starting)
-		if kindOf(r).uses {
+		switch uris, isResource := resourcesOf(r); {
+		case isResource:
+			g.waitForResources(ctx, r, uris, needed)
+		case kindOf(r).uses:
 			return g.useStarting(ctx, r, needed, next)
+		default:
+			waitForAll(ctx, needed)
 		}
-		waitForAll(ctx, needed)
 		return next(ctx, r)
 	}
 }
 
-// useStarting handles a request that uses a feature while upstreams start that may have it. As long as
-// the feature is unknown it waits for them, up to Options.CallStartTimeout. If one of them still
-// starts then, the outcome says so.
+// useStarting handles a request that uses a feature of an upstream that starts. As long as the feature
+// is unknown it waits for the upstream, up to Options.CallStartTimeout, or 5 s if the last start has failed. If
+// the upstream still starts then, the outcome says so.
 func (g *Gateway) useStarting(ctx context.Context, r *mcpserver.Request, starting []*upstream, next mcpserver.Handler) (any, error) {
-	deadline := time.Now().Add(g.options.callStartTimeout())
-	ctx = link.WithStartDeadline(ctx, deadline) // the wait for a connection counts, too
+	now := time.Now()
+	ctx = link.WithStartDeadline(ctx, now.Add(g.options.callStartTimeout())) // the wait for a connection counts, too
+	for _, u := range starting {
+		defer u.wakeIfIdle()()
+		deadline := now.Add(g.options.callStartTimeout())
+		if u.pool.SharedConn().HasFailed() {
+			deadline = now.Add(min(restartWait, g.options.callStartTimeout()))
+		}
+		for !u.startFinished() && !u.knowsFeature(r) {
+			switch {
+			case ctx.Err() != nil:
+				return nil, context.Cause(ctx)
+			case !time.Now().Before(deadline):
+				return relay.StillStarting(r.Method(), u.Key)
+			}
+			waitForOne(ctx, []*upstream{u}, deadline)
+		}
+	}
+	return next(ctx, r)
+}
+
+// knowsFeature reports whether the tool or prompt is known that a request uses.
+func (u *upstream) knowsFeature(r *mcpserver.Request) bool {
+	f, ok := decodeNamed(r)
+	if !ok {
+		return true
+	}
+	view := u.source.View(link.CallerOf(r))
+	if kindOf(r).names == namesByReference {
+		return view.Offers(mcp.MethodPromptsGet, f.Ref.Name)
+	}
+	return view.Offers(r.Method(), f.Name)
+}
+
+// waitForResources waits for upstreams that start and may have the resources of a request, unless all
+// resources are listed. An upstream is waited for until Options.StartTimeout after its start, and only
+// if it has never listed, so that one that does not answer delays few requests, and each of them little.
+func (g *Gateway) waitForResources(ctx context.Context, r *mcpserver.Request, uris []string, starting []*upstream) {
+	if g.listsAll(r, uris) {
+		return
+	}
+	limit := mcpserver.StartedAt(ctx).Add(resourceWait)
 	for _, u := range starting {
 		defer u.wakeIfIdle()()
 	}
-	if kindOf(r).names != namesByName {
-		waitForAll(ctx, starting) // one of them may have listed the resource before the others
-	}
-	for {
-		starting = slices.DeleteFunc(starting, (*upstream).startFinished)
-		switch {
-		case len(starting) == 0 || g.knowsFeature(ctx, r, starting[0]):
-			return next(ctx, r)
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case !time.Now().Before(deadline):
-			return relay.StillStarting(r.Method(), starting[0].Key)
+	for ctx.Err() == nil {
+		now := time.Now()
+		starting = slices.DeleteFunc(starting, func(u *upstream) bool {
+			return u.startFinished() || u.source.IsListed() || !now.Before(u.listDeadline())
+		})
+		if len(starting) == 0 || !now.Before(limit) || g.listsAll(r, uris) {
+			return
+		}
+		deadline := limit
+		for _, u := range starting {
+			if until := u.listDeadline(); until.Before(deadline) {
+				deadline = until
+			}
 		}
 		waitForOne(ctx, starting, deadline)
 	}
 }
 
-// knowsFeature reports whether the feature is known that a request uses. A tool or prompt is one of
-// the given upstream, a resource of any one.
-func (g *Gateway) knowsFeature(ctx context.Context, r *mcpserver.Request, u *upstream) bool {
-	f, ok := decodeNamed(r)
-	if !ok {
-		return true
-	}
+// listsAll reports whether upstreams have listed, or named to the sender of a request, all resources that it
+// is about, or have the template.
+func (g *Gateway) listsAll(r *mcpserver.Request, uris []string) bool {
 	caller := link.CallerOf(r)
-	switch kind := kindOf(r); {
-	case kind.names == namesByURI:
-		return g.catalog.HasResource(ctx, r, f.URI)
-	case kind.names == namesByName:
-		return u.source.View(caller).Offers(r.Method(), f.Name)
-	case f.Ref.Type == mcp.RefPrompt:
-		return u.source.View(caller).Offers(mcp.MethodPromptsGet, f.Ref.Name)
-	}
-	return slices.ContainsFunc(g.list(), func(u *upstream) bool { return u.source.View(caller).OffersTemplate(f.Ref.URI) })
+	return !slices.ContainsFunc(uris, func(uri string) bool {
+		if kindOf(r).names == namesByReference {
+			return !slices.ContainsFunc(g.list(), func(u *upstream) bool { return u.source.View(caller).OffersTemplate(uri) })
+		}
+		return !g.catalog.IsClaimed(caller, uri)
+	})
+}
+
+// isNotAsked reports whether the upstream may have features that are not known, because it has not
+// started so far.
+func (u *upstream) isNotAsked() bool {
+	state, _ := u.pool.SharedConn().State()
+	return !u.source.IsListed() && (state == host.Starting || state == host.Failed || state == host.Suspended)
 }
 
 // waitForOne waits until one of the upstreams has started, at most until the deadline, and tells the
@@ -115,26 +173,25 @@ func waitForAll(ctx context.Context, upstreams []*upstream) {
 	}
 }
 
-// upstreamsFor returns the upstreams that are needed to answer a request. A tool or
-// prompt belongs to one; a list or a URI may need all.
+// upstreamsFor returns the upstreams that are needed to answer a request. A tool, a prompt or a
+// qualified URI belongs to one; a list or another URI may need all.
 func upstreamsFor(r *mcpserver.Request, upstreams []*upstream) []*upstream {
-	var wire string
-	switch kindOf(r).names {
-	case namesAll, namesByURI, namesBySubscription:
-		return upstreams
-	case namesByName:
-		f, _ := decodeNamed(r)
-		wire = f.Name
-	case namesByReference:
-		f, _ := decodeNamed(r)
-		if f.Ref.Type == mcp.RefResource {
+	var key string
+	f, _ := decodeNamed(r)
+	switch kind := kindOf(r); {
+	case kind.names == 0:
+		return nil
+	case kind.names == namesByName:
+		key = host.KeyOf(f.Name)
+	case kind.names == namesByReference && f.Ref.Type != mcp.RefResource:
+		key = host.KeyOf(f.Ref.Name)
+	default:
+		uris, ok := resourcesOf(r)
+		if !ok || len(uris) != 1 || !host.IsQualified(uris[0]) {
 			return upstreams
 		}
-		wire = f.Ref.Name
-	default:
-		return nil
+		key, _, _ = host.ParseQualifiedURI(uris[0])
 	}
-	key := host.KeyOf(wire)
 	return slices.DeleteFunc(slices.Clone(upstreams), func(u *upstream) bool { return u.Key != key })
 }
 
@@ -157,13 +214,17 @@ func (u *upstream) wakeIfIdle() (done func()) {
 	return u.pool.SharedConn().Hold()
 }
 
+// listDeadline returns until when requests for lists wait for the start.
+func (u *upstream) listDeadline() time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.startDeadline
+}
+
 // waitForStart waits until startFinished, the end of the start timeout, or the end of
 // ctx.
 func (u *upstream) waitForStart(ctx context.Context) {
-	u.mu.Lock()
-	deadline := u.startDeadline
-	u.mu.Unlock()
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+	ctx, cancel := context.WithDeadline(ctx, u.listDeadline())
 	defer cancel()
 	u.awaitStart(ctx)
 }
@@ -194,8 +255,5 @@ func (u *upstream) wakeAndWait(ctx context.Context) {
 // isFirstStart reports whether the upstream still starts for the first time, together with the
 // gateway.
 func (u *upstream) isFirstStart() bool {
-	u.mu.Lock()
-	late := !time.Now().Before(u.startDeadline)
-	u.mu.Unlock()
-	return !u.Settings.Lazy && !late && !u.startFinished()
+	return !u.Settings.Lazy && time.Now().Before(u.listDeadline()) && !u.startFinished()
 }

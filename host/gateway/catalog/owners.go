@@ -76,6 +76,17 @@ func (set *Set) firstListed(c link.Caller, uri string) (first claim, ok bool) {
 	return first, ok
 }
 
+// IsClaimed reports whether an upstream has listed a resource to a caller, or has named it in a result. A
+// template does not count, except for a qualified URI, which belongs to one upstream.
+func (set *Set) IsClaimed(c link.Caller, uri string) bool {
+	if host.IsQualified(uri) {
+		_, ok := set.Owner(context.Background(), c, uri)
+		return ok
+	}
+	first, ok := set.firstClaim(c, uri)
+	return ok && set.byKey(first.key) != nil
+}
+
 func (c *Catalog) hasResource(uri string) bool {
 	_, ok := c.listedAs(uri)
 	return ok

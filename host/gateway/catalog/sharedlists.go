@@ -80,6 +80,13 @@ func (l *sharedLists) IsRead() bool {
 	return l.read
 }
 
+// IsListed reports whether the features are known, and clients see them.
+func (l *sharedLists) IsListed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.read && !l.withdrawn
+}
+
 // Visible returns the features for clients: none while the upstream is withdrawn.
 func (l *sharedLists) Visible() *Catalog {
 	l.mu.Lock()

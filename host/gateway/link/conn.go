@@ -68,6 +68,7 @@ type Conn struct {
 	// time.
 	rootsUnanswered atomic.Bool
 
+	failed     atomic.Bool  // see HasFailed
 	equalPause atomic.Int64 // between reads of lists that are announced and stay equal, see EqualPause
 
 	sessionsLost  atomic.Int64  // how often the client has lost a session
@@ -208,6 +209,10 @@ func (c *Conn) FillStatus(s *host.Status) { c.state.fillStatus(s) }
 // EqualPause returns the pause between reads of lists whose changes the upstream has announced again and
 // again, while they stay as they are. It is zero if they have changed.
 func (c *Conn) EqualPause() time.Duration { return time.Duration(c.equalPause.Load()) }
+
+// HasFailed reports whether the connection, or the last attempt to make it, has failed, and it has not been
+// ready since.
+func (c *Conn) HasFailed() bool { return c.failed.Load() }
 
 // Client returns the client if the connection is ready, or nil.
 func (c *Conn) Client() *mcpclient.Client {

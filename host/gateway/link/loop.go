@@ -201,6 +201,7 @@ func (l *loop) setReady(client *mcpclient.Client) {
 	case <-l.restartSignal: // the requested start has happened
 	default:
 	}
+	l.failed.Store(false)
 	l.state.setReady(client)
 	l.notifyState()
 }
@@ -228,6 +229,7 @@ func (l *loop) recordEnd(err error, lasted time.Duration) {
 		l.setState(host.NeedsSignIn, err.Error(), time.Time{})
 	default:
 		state := host.Failed
+		l.failed.Store(true)
 		pause, suspended := l.backoff.add(time.Now(), lasted)
 		if suspended {
 			state = host.Suspended
