@@ -23,7 +23,7 @@ import (
 
 // ClientOptions of a Client. The zero value, like a nil pointer, gives the
 // defaults: a native program that registers itself, opens the system's browser and
-// keeps its tokens in memory. NewClient copies them, with their slices.
+// keeps its tokens in memory. NewClient copies them, with their slices and maps.
 type ClientOptions struct {
 	// Name is the name that the authorization server shows to users. Default:
 	// the name of the program.
@@ -91,6 +91,11 @@ type ClientOptions struct {
 	// tell: an authorization server without PKCE ignores it, and a stolen code is then a token.
 	// Default: none; a sign-in there is an error.
 	AssumePKCE []string
+	// ServerHeader holds headers by the URLs of MCP servers, such as the API key of a gateway in
+	// front of one. They are sent with the requests that discover how to sign in to that server, to
+	// its origin alone, and never to an authorization server. A header Authorization is left out.
+	// Default: none.
+	ServerHeader map[string]http.Header
 	// Logger logs errors that fail no call. Default: slog.Default().
 	Logger *slog.Logger
 
@@ -112,12 +117,14 @@ func (o *ClientOptions) copied() *ClientOptions {
 	c := *o.orZero()
 	c.Logger = usercode.Logger(cmp.Or(c.Logger, slog.Default()))
 	c.Registered, c.Prefixes = slices.Clone(c.Registered), slices.Clone(c.Prefixes)
-	c.AssumePKCE = nil
+	c.AssumePKCE, c.ServerHeader = nil, make(map[string]http.Header)
 	for _, server := range o.orZero().AssumePKCE {
-		if u, err := url.Parse(server); err == nil {
-			server = serverURL(u)
-		}
-		c.AssumePKCE = append(c.AssumePKCE, server)
+		c.AssumePKCE = append(c.AssumePKCE, keyOf(server))
+	}
+	for server, header := range o.orZero().ServerHeader {
+		header = header.Clone()
+		header.Del("Authorization")
+		c.ServerHeader[keyOf(server)] = header
 	}
 	if c.Proxy != nil {
 		c.Proxy = new(*c.Proxy)
@@ -126,6 +133,14 @@ func (o *ClientOptions) copied() *ClientOptions {
 		c.RootCAs = c.RootCAs.Clone()
 	}
 	return &c
+}
+
+// keyOf returns the serverURL of a server that an option names.
+func keyOf(server string) string {
+	if u, err := url.Parse(server); err == nil {
+		return serverURL(u)
+	}
+	return server
 }
 
 func (o *ClientOptions) name() string {

@@ -95,6 +95,16 @@ func (c *Client) guarded(server *url.URL) *http.Client {
 	return c.publicHTTP
 }
 
+// serverHeader returns the headers of the options for a request to a URL that discovers how to sign
+// in to a server: nil at other origins than that of the server.
+func (c *Client) serverHeader(server *url.URL, address string) http.Header {
+	u, err := url.Parse(address)
+	if err != nil || egress.Origin(u) != egress.Origin(server) {
+		return nil
+	}
+	return c.opts.ServerHeader[serverURL(server)]
+}
+
 // ErrNoMetadata means that a server does not say where to sign in, or its authorization server not
 // how: at none of the well-known URLs is a document that can be used. The server may accept a token
 // or an API key that it issues itself.
@@ -121,7 +131,7 @@ func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *
 		if _, err := oauth.ParseEndpoint(named); err != nil {
 			return nil, fmt.Errorf("resource_metadata of the challenge: %w", err)
 		}
-		m, err := firstDocument(ctx, hc, []string{named}, nil, search, func(_ string, m *oauth.ResourceMetadata) error {
+		m, err := firstDocument(ctx, hc, []string{named}, c.serverHeader(server, named), search, func(_ string, m *oauth.ResourceMetadata) error {
 			return c.checkNamed(ctx, hc, server, named, m)
 		})
 		if err == nil || !isUnusable(err) {
@@ -129,7 +139,7 @@ func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *
 		}
 	}
 	places := slices.DeleteFunc(oauth.ResourceMetadataURLs(server), func(place string) bool { return place == named })
-	m, err := firstDocument(ctx, hc, places, nil, search, func(place string, m *oauth.ResourceMetadata) error {
+	m, err := firstDocument(ctx, hc, places, c.serverHeader(server, server.String()), search, func(place string, m *oauth.ResourceMetadata) error {
 		want := server
 		if place != oauth.ResourceMetadataURLs(server)[0] {
 			want = &url.URL{Scheme: server.Scheme, Host: server.Host}
@@ -162,7 +172,7 @@ func (c *Client) checkNamed(ctx context.Context, hc *http.Client, server *url.UR
 	case !covers(m.Resource, server):
 		return wrongResource(named, m, server)
 	case !identifies(m.Resource, server):
-		if err := checkParent(ctx, hc, server, named, m); err != nil {
+		if err := c.checkParent(ctx, hc, server, named, m); err != nil {
 			return &finalError{err}
 		}
 		c.opts.Logger.Warn("authorization: the metadata that the server names is that of a path above it, and a token for it is a token for everything below that path",
@@ -174,13 +184,13 @@ func (c *Client) checkNamed(ctx context.Context, hc *http.Client, server *url.UR
 // checkParent returns an error if the document at the path of a server contradicts metadata of a
 // path above it, which the server has named, or cannot be read. Only 404 and 410 say that there is
 // none: another status may hide one that says otherwise.
-func checkParent(ctx context.Context, hc *http.Client, server *url.URL, named string, m *oauth.ResourceMetadata) error {
+func (c *Client) checkParent(ctx context.Context, hc *http.Client, server *url.URL, named string, m *oauth.ResourceMetadata) error {
 	place := oauth.ResourceMetadataURLs(server)[0]
 	if place == named {
 		return nil
 	}
 	var own oauth.ResourceMetadata
-	err := oauth.FetchDocument(ctx, hc, place, nil, &own)
+	err := oauth.FetchDocument(ctx, hc, place, c.serverHeader(server, place), &own)
 	status, _ := errors.AsType[*oauth.StatusError](err)
 	switch {
 	case status != nil && (status.Status == http.StatusNotFound || status.Status == http.StatusGone):

@@ -15,8 +15,9 @@ import (
 
 // SignIn signs in to the server at the URL, even if there is a token already. It requests the given
 // scopes in addition to those that the server requires, those that were requested before, and
-// those that a refused request has lacked since. It sends the server a GET without credentials, to discover the authorization server, and a POST (a
-// ping) if the response to the GET names no metadata. With a Grant it gets a new token. The error
+// those that a refused request has lacked since. It sends the server a GET without a token, to
+// discover the authorization server, and a POST (a ping) if the response to the GET names no
+// metadata, both with the ServerHeader of the options. With a Grant it gets a new token. The error
 // is a *SignInError.
 //
 // Spec: 2026-07-28 basic/authorization/authorization-server-discovery
@@ -52,7 +53,7 @@ func (c *Client) signInAt(ctx context.Context, u *url.URL, more []string) error 
 	return c.signIn(ctx, t, c.scopes(t, ch, more))
 }
 
-// probe sends requests without credentials, and returns the challenge. Some servers answer only a
+// probe sends requests without a token, and returns the challenge. Some servers answer only a
 // POST with one.
 func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, error) {
 	req, ch, err := c.probeBy(ctx, u, http.MethodGet, "")
@@ -71,11 +72,14 @@ func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, er
 // ping is a request that changes nothing at a server that serves it.
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// probeBy sends one request without credentials, and returns it with the challenge of its response.
+// probeBy sends one request without a token, and returns it with the challenge of its response.
 func (c *Client) probeBy(ctx context.Context, u *url.URL, method, body string) (*http.Request, challenged, error) {
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), strings.NewReader(body))
 	if err != nil {
 		return nil, challenged{}, err
+	}
+	if header := c.serverHeader(u, u.String()); header != nil {
+		req.Header = header.Clone()
 	}
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if body != "" {

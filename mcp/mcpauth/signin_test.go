@@ -52,6 +52,45 @@ func TestSignInIsRepeatedWithWhatWasAskedBefore(t *testing.T) {
 	}
 }
 
+// A gateway in front of the server answers only those that have its key.
+func TestHeadersOfTheServerAreSentToItsOriginAlone(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t)
+	r.challenge = "Bearer"
+	var keys []string
+	gateway := func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("X-Key") == "" || req.Header.Get("Authorization") != "" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		keys = append(keys, req.Header.Get("X-Key"))
+		r.serveResource(w, req)
+	}
+	r.lies = map[string]http.HandlerFunc{"/mcp": gateway, "/.well-known/oauth-protected-resource/mcp": gateway}
+	if err := mcpauth.NewClient(r.manual()).SignIn(t.Context(), r.mcp()); !errors.Is(err, mcpauth.ErrNoMetadata) {
+		t.Errorf("got %v without the key, want ErrNoMetadata", err)
+	}
+	o := r.manual()
+	o.ServerHeader = map[string]http.Header{r.mcp() + "/": {"X-Key": {"gateway-key"}, "Authorization": {"Basic gateway-key"}}}
+	c := mcpauth.NewClient(o)
+	o.ServerHeader[r.mcp()+"/"].Set("X-Key", "changed later")
+	r.heardByServer.Reset()
+	if err := c.SignIn(t.Context(), r.mcp()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"gateway-key", "gateway-key", "gateway-key"}; !slices.Equal(keys, want) { // GET, POST, metadata
+		t.Errorf("the server got %q, want %q: the header of the options as they were", keys, want)
+	}
+	if strings.Contains(r.heardByIssuer.String(), "gateway-key") || strings.Count(r.heardByServer.String(), "gateway-key") != len(keys) {
+		t.Errorf("the header went further than to the server:\n%s\n%s", &r.heardByServer, &r.heardByIssuer)
+	}
+	r.challenge = `Bearer resource_metadata="` + r.issuer.URL + `/prm"`
+	_ = c.SignIn(t.Context(), r.mcp())
+	if !strings.Contains(r.heardByIssuer.String(), "GET /prm") || strings.Contains(r.heardByIssuer.String(), "gateway-key") {
+		t.Errorf("the header went to another origin that the server names:\n%s", &r.heardByIssuer)
+	}
+}
+
 func TestMissingScopesAreLeftToSignIn(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
