@@ -21,7 +21,9 @@ var authEntry = commandInfo{
 	name: "auth", operands: "login SERVER | status [SERVER] | logout SERVER", does: "sign in to servers that require authorization",
 	about: `SERVER is a name of the configuration, or a URL. login opens the browser and
 waits; running hosts continue by themselves. status shows the issuer of each
-stored token, and never a token. logout revokes and deletes the token.`,
+stored token, and never a token. logout revokes and deletes the token. With a
+URL login sends the headers of --header to the server, such as the key of a
+gateway in front of it; status and logout send the server nothing.`,
 	example: "auth login issues",
 	make:    func() command { return new(authCommand) },
 }
@@ -34,6 +36,7 @@ type authCommand struct {
 	config    string
 	noBrowser bool
 	scopes    list
+	headers   requestHeaders
 
 	unapproved map[string]bool // servers of the configuration, by name
 }
@@ -43,6 +46,7 @@ func (v *authCommand) declare(f *flag.FlagSet) {
 	f.StringVar(&v.config, "config", "", "use the servers of `FILE`")
 	f.BoolVar(&v.noBrowser, "no-browser", false, "print the address, and read the redirect address")
 	f.Var(&v.scopes, "scope", "request an additional `SCOPE`; may be repeated")
+	v.headers.declare(f)
 }
 
 func (v *authCommand) run(ctx context.Context, m *Main, operands []string) error {
@@ -96,8 +100,19 @@ func (m *Main) tokenStore() (*signin.TokenStore, error) {
 // servers returns the named server, or all servers of the configuration to which one can
 // sign in.
 func (v *authCommand) servers(ctx context.Context, m *Main, named []string) ([]host.Upstream, error) {
-	if len(named) == 1 && strings.Contains(named[0], "://") {
-		u := host.Upstream{Key: named[0], Target: mcpclient.URL(named[0])}
+	byURL := len(named) == 1 && strings.Contains(named[0], "://")
+	if v.headers.given() && !byURL {
+		return nil, usagef("found --token or --header without a URL, want headers of a configured server in its configuration")
+	}
+	if byURL {
+		header, err := v.headers.read("")
+		if err != nil {
+			return nil, err
+		}
+		if header.Get("Authorization") != "" {
+			return nil, usagef("found a token for %s, want none: a sign-in gets one; other commands use a token with --url and --token", named[0])
+		}
+		u := host.Upstream{Key: named[0], Target: mcpclient.URL(named[0]), Header: header}
 		if _, ok := signin.URL(&u); !ok {
 			return nil, usagef("%q: want the name of a server, or an http or https URL", named[0])
 		}

@@ -129,13 +129,30 @@ func (a *authority) mint(subject, resource, scope string) string {
 // protect serves a server to those with tokens of the authority, and returns its URL.
 func (a *authority) protect(t *testing.T, srv *mcpserver.Server) string {
 	t.Helper()
+	return a.protectBehind(t, srv, func(h http.Handler) http.Handler { return h })
+}
+
+// protectBehind is protect with a gateway in front of the server.
+func (a *authority) protectBehind(t *testing.T, srv *mcpserver.Server, gateway func(http.Handler) http.Handler) string {
+	t.Helper()
 	mux := http.NewServeMux()
-	web := httptest.NewServer(mux)
+	web := httptest.NewServer(gateway(mux))
 	t.Cleanup(web.Close)
 	r := mcpauth.New(web.URL+"/mcp", mcpauth.Issuer(a.URL), mcpauth.Logger(quiet))
 	mux.Handle("/mcp", r.Protect(srv.HTTPHandler()))
 	mux.Handle("/.well-known/oauth-protected-resource/", r.Metadata())
 	return web.URL + "/mcp"
+}
+
+// keyed is a gateway that answers only requests with its key.
+func keyed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Gateway-Key") != "open-sesame" {
+			http.Error(w, "want the key of the gateway", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // visit opens an address, as a browser whose user says yes to everything.

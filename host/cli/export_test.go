@@ -13,6 +13,14 @@ import (
 
 var NotifyContext = notifyContext
 
+// CommandNames returns the names of all commands.
+func CommandNames() (names []string) {
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // ServeThrough returns the handler of a host with the flags --behind-proxy.
 func ServeThrough(proxies []string, h http.Handler) (http.Handler, error) {
 	p := &httpTransport{proxies: proxies}

@@ -156,10 +156,20 @@ func (m *Main) remoteTarget(ctx context.Context, url string, p *serverConn, o *m
 	if err := m.checkDirect(target); err != nil {
 		return nil, err
 	}
-	if w, err := m.tokenStore(); err == nil { // without a directory there are no tokens
-		o.HTTP.Auth = w.Authorizer(&host.Upstream{Target: target})
-	}
+	m.useStoredToken(target, o)
 	return target, nil
+}
+
+// useStoredToken makes a connection to a server over HTTP use the token of a sign-in, unless the
+// options have a header Authorization.
+func (m *Main) useStoredToken(target mcpclient.Target, o *mcpclient.Options) {
+	w, err := m.tokenStore()
+	if err != nil { // without a directory there are no tokens
+		return
+	}
+	if a := w.Authorizer(&host.Upstream{Target: target, Header: o.HTTP.Header}); a != nil {
+		o.HTTP.Auth = a
+	}
 }
 
 // ownHost returns the running host of the user whose endpoint is a URL, or nil.

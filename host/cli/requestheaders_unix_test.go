@@ -7,9 +7,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/fondaco/fondaco/host/cli"
 )
 
 // headerServer is a server that keeps the headers of its requests.
@@ -91,6 +95,29 @@ func TestEveryCommandSendsTheTokenAndTheHeadersOfItsFlags(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Commands that take the URL of a server, by their help, take the headers of its requests.
+func TestEveryCommandWithAURLTakesATokenAndHeaders(t *testing.T) {
+	t.Parallel()
+	takesURL := regexp.MustCompile(`(?m)^usage: .*\bURL\b|^  --url URL|\ba\s+URL\.`)
+	var found []string
+	for _, name := range cli.CommandNames() {
+		help, _, _ := session{}.run(t.Context(), "help", name)
+		if !takesURL.MatchString(help) || name == "policy" { // which sends nothing to the URL
+			continue
+		}
+		found = append(found, name)
+		for _, flag := range []string{"--token TOKEN", "--header KEY: VALUE"} {
+			if !strings.Contains(help, "\n  "+flag) {
+				t.Errorf("%s takes a URL and not %s:\n%s", name, flag, help)
+			}
+		}
+	}
+	slices.Sort(found)
+	if want := []string{"add", "auth", "call", "complete", "connect", "prompt", "prompts", "read", "resources", "servers", "tools", "watch"}; !slices.Equal(found, want) {
+		t.Errorf("got %q with a URL, want %q", found, want)
 	}
 }
 

@@ -38,7 +38,8 @@ import (
 //	visits FILE                open the address that a file comes to hold, and say yes
 //
 // and the program "server", see newScriptServer. $URL is the demonstration,
-// $LOCKED a server that wants tokens of $ISSUER, and below $ODD is what no server
+// $LOCKED a server that wants tokens of $ISSUER, $GATEWAY another one behind a gateway that wants
+// the header "X-Gateway-Key: open-sesame", and below $ODD is what no server
 // should answer. $PROXY is a proxy by which alone the demonstration is reached as
 // http://remote.example.
 func TestScripts(t *testing.T) {
@@ -58,6 +59,7 @@ func TestScripts(t *testing.T) {
 	protected := newScriptServer()
 	protected.Tool("export", "Export all sums", func(context.Context, struct{}) (string, error) { return "exported", nil }, mcpserver.Scopes("export"))
 	locked := as.protect(t, protected)
+	gateway := as.protectBehind(t, newScriptServer(), keyed)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -74,6 +76,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PROXY", proxy.URL)
 			e.Setenv("ODD", odd.URL)
 			e.Setenv("LOCKED", locked)
+			e.Setenv("GATEWAY", gateway)
 			e.Setenv("ISSUER", as.URL)
 			e.Setenv("FONDACO_USER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
 			e.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere") // no keyring of who runs the tests

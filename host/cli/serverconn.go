@@ -176,10 +176,15 @@ func (e *serverFlags) targetWithHeaders(ctx context.Context, m *Main, o *mcpclie
 		}
 	}
 	o.HTTP.Header = header
+	target := mcpclient.URL(url)
 	if m.isOwnHost(ctx, url) {
-		return mcpclient.URL(url), nil
+		return target, nil
 	}
-	return mcpclient.URL(url), m.checkDirect(mcpclient.URL(url))
+	if err := m.checkDirect(target); err != nil {
+		return nil, err
+	}
+	m.useStoredToken(target, o)
+	return target, nil
 }
 
 // named returns the flags by which the command line names a server.

@@ -92,6 +92,9 @@ func (s *TokenStore) Client(u *host.Upstream, browser func(ctx context.Context, 
 		Name: "Fondaco", Store: s.tokens, ManualSignIn: true, Browser: browser,
 		RedirectURL: u.SignIn.RedirectURL, Prefixes: u.SignIn.AllowedNetworks, Logger: cmp.Or(s.opts.Logger, slog.Default()),
 	}
+	if len(u.Header) > 0 {
+		o.ServerHeader = map[string]http.Header{u.Target.String(): u.Header}
+	}
 	if u.SignIn.AssumePKCE {
 		o.AssumePKCE = []string{u.Target.String()}
 	}
