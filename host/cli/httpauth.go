@@ -140,14 +140,27 @@ func (g *httpAuth) holder(identifier, token string) (*mcpauth.Token, error) {
 	return &mcpauth.Token{Issuer: tokenIssuer, Subject: name, Audience: []string{identifier}, Scopes: g.scopes}, nil
 }
 
+// endpoint is a handler of MCP.
+type endpoint struct {
+	http.Handler
+	admitter
+}
+
+// admitter makes the checks of Host and Origin of a handler of mcpserver, and answers requests that it
+// refuses. See [mcpauth.Resource.Protect].
+type admitter interface {
+	Admit(http.ResponseWriter, *http.Request) bool
+}
+
 // serve registers the protected MCP endpoints, and the metadata that tells clients where
 // to get tokens.
-func (g *httpAuth) serve(mux *http.ServeMux, r *mcpauth.Resource, revoked *revocations, endpoints map[string]http.Handler) {
+func (g *httpAuth) serve(mux *http.ServeMux, r *mcpauth.Resource, revoked *revocations, endpoints map[string]endpoint) {
 	for path, h := range endpoints {
-		if r != nil {
-			h = revoked.protect(h, r.Protect)
+		if r == nil {
+			mux.Handle(path, h)
+			continue
 		}
-		mux.Handle(path, h)
+		mux.Handle(path, revoked.protect(h, r.Protect))
 	}
 	if r != nil {
 		mux.Handle("/.well-known/oauth-protected-resource", r.Metadata())

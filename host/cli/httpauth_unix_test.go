@@ -267,6 +267,56 @@ func TestHostAnswersForTheNamesAndPagesOfItsFlags(t *testing.T) {
 	}
 }
 
+// A page of another origin gets the same answer whatever the credentials of its request are, and a page of
+// an allowed one can read why it is refused.
+func TestPagesOfOtherOriginsLearnNothingAboutCredentials(t *testing.T) {
+	t.Parallel()
+	url, _, home := guarded(t, `{"mcpServers": {}}`, "--auth-tokens", tokenFile(t), "--allow-origin", "https://app.example.com")
+	env := session{env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}
+	if _, stderr, code := env.run(t.Context(), "revoke", canaryB); code != 0 {
+		t.Fatalf("revoke: got %s, %d", stderr, code)
+	}
+	for _, path := range []string{"/mcp", "/sse"} {
+		var refusals []string
+		for name, test := range map[string]struct {
+			token string
+			want  int // for the allowed origin; 0 is no refusal of the credentials
+		}{
+			"valid": {canaryA, 0}, "revoked": {canaryB, 401}, "unknown": {"x", 401}, "none": {"", 401},
+		} {
+			for _, origin := range []string{"https://evil.example", "https://app.example.com"} {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, strings.TrimSuffix(url, "/mcp")+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Origin", origin)
+				if test.token != "" {
+					r.Header.Set("Authorization", "Bearer "+test.token)
+				}
+				answer, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, _ := io.ReadAll(answer.Body)
+				_ = answer.Body.Close()
+				answer.Header.Del("Date")
+				switch allowed := origin == "https://app.example.com"; {
+				case !allowed:
+					refusals = append(refusals, fmt.Sprint(answer.Status, answer.Header, string(body)))
+				case (answer.StatusCode == http.StatusUnauthorized) != (test.want == http.StatusUnauthorized):
+					t.Errorf("%s, token %s: got %s for the allowed origin", path, name, answer.Status)
+				case answer.Header.Get("Access-Control-Allow-Origin") != origin || !strings.Contains(answer.Header.Get("Access-Control-Expose-Headers"), "WWW-Authenticate"):
+					t.Errorf("%s, token %s: got %v, want the refusal readable for the allowed origin", path, name, answer.Header)
+				}
+			}
+		}
+		slices.Sort(refusals)
+		if !strings.HasPrefix(refusals[0], "403") || len(slices.Compact(refusals)) != 1 {
+			t.Errorf("%s: got %q for another origin, want one 403 for all credentials", path, slices.Compact(refusals))
+		}
+	}
+}
+
 func TestProtectedHostRefusesOtherClients(t *testing.T) {
 	t.Parallel()
 	auth := newAuthority(t)

@@ -19,7 +19,7 @@ import (
 
 // revocations refuse what the user has revoked, in a running host.
 //
-//	ServeHTTP  checkToken ─ mcpauth.Protect ─ checkPrincipal ─ MCP
+//	protect    Host and Origin ─ token revoked? ─ mcpauth.Protect ─ principal revoked? ─ MCP
 //	apply      reads the list again, and ends requests, sessions and connections
 type revocations struct {
 	list    *revocation.List
@@ -191,11 +191,12 @@ func (r *revocations) cancelRequests(names []string) (cancelled int) {
 type tokenNameKey struct{}
 
 // protect returns a handler that refuses revoked tokens before authentication, and revoked
-// principals after it. authenticate adds the authentication in between.
-func (r *revocations) protect(h http.Handler, authenticate func(http.Handler) http.Handler) http.Handler {
-	authenticated := authenticate(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+// principals after it. authenticate adds the authentication in between. Host and Origin are checked
+// before either, so that a web page of another origin learns nothing about credentials.
+func (r *revocations) protect(h endpoint, authenticate func(http.Handler) http.Handler) http.Handler {
+	authenticated := authenticate(endpoint{http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.serveAuthenticated(w, request, h)
-	}))
+	}), h.admitter})
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if ticket := replica.TicketFrom(request.Context()); ticket != nil {
 			r.serveForwarded(w, request, ticket.Identity, h)
@@ -208,7 +209,9 @@ func (r *revocations) protect(h http.Handler, authenticate func(http.Handler) ht
 		}
 		token = strings.TrimSpace(token)
 		if err := r.list.Check(revocation.TokenName(token), mcp.PrincipalAnonymous); err != nil {
-			refuseRevoked(w, request, err)
+			if h.Admit(w, request) {
+				refuseRevoked(w, request, err)
+			}
 			return
 		}
 		ctx := context.WithValue(request.Context(), tokenNameKey{}, revocation.TokenName(token))

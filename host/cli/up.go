@@ -169,8 +169,9 @@ func (m *Main) sharedKeys() ([]mcpserver.Key, error) {
 // supervisors and, without authentication, a status page.
 func (v *upCommand) routes(base string, r *mcpauth.Resource) http.Handler {
 	mux := http.NewServeMux()
-	v.auth.serve(mux, r, v.revoked, map[string]http.Handler{
-		"/mcp": v.replicas.place(v.gateway.Server().HTTPHandler()), "/sse": v.gateway.Server().EventStreamHandler(),
+	streamable, events := v.gateway.Server().HTTPHandler(), v.gateway.Server().EventStreamHandler()
+	v.auth.serve(mux, r, v.revoked, map[string]endpoint{
+		"/mcp": {v.replicas.place(streamable), streamable.(admitter)}, "/sse": {events, events.(admitter)},
 	})
 	mux.Handle(readyPath, v.gateway.Server().ReadyHandler())
 	mux.HandleFunc(healthPath, func(http.ResponseWriter, *http.Request) {})

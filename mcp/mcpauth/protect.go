@@ -27,8 +27,11 @@ const retryAfter = "5"
 // cannot be verified, and with a WWW-Authenticate header that tells the client
 // how to get a token. Every request needs a token, also within a session.
 //
-// If next is a handler of mcpserver, Protect first does that handler's checks of Host and Origin.
-// For other handlers it checks only the Host (see [AllowedHosts]). It passes CORS preflight
+// If next is a handler of mcpserver, Protect first does that handler's checks of Host and Origin, so
+// that a web page of another origin does not learn whether credentials are valid. A handler around
+// one can have the same method, Admit(http.ResponseWriter, *http.Request) bool, which answers a
+// request that it does not admit. For other handlers Protect checks only the Host (see
+// [AllowedHosts]). It passes CORS preflight
 // requests, which cannot have a token, to next without an identity: next must answer OPTIONS only
 // with the allowed methods and headers.
 //
