@@ -112,12 +112,12 @@ var clients = []Client{
 	{
 		ID: "copilot", Name: "Copilot CLI", servers: mcpServers, timeout: time.Millisecond, format: entryFormat{url: "url", remote: "http", local: "local", more: `,"tools":["*"]`},
 		user:    []filePath{{inHome, ".copilot/mcp-config.json"}},
-		expands: expansion{variable: "${NAME}", homeDir: "${HOME}"},
+		expands: expansion{plainEnv: true, variable: "${NAME}", inValues: true},
 	},
 	{
 		ID: "amazonq", Name: "Amazon Q", servers: mcpServers, timeout: time.Millisecond, format: entryFormat{url: "url", remote: "http"},
 		user: []filePath{{inHome, ".aws/amazonq/mcp.json"}}, project: []string{".amazonq/mcp.json"},
-		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
+		expands: expansion{variable: "${env:NAME}", inValues: true},
 	},
 	{
 		ID: "kiro", Name: "Kiro", servers: mcpServers, timeout: time.Millisecond, format: entryFormat{url: "url"},
@@ -126,8 +126,7 @@ var clients = []Client{
 	},
 	{
 		ID: "lmstudio", Name: "LM Studio", servers: mcpServers, format: entryFormat{url: "url"},
-		user:    []filePath{{inHome, ".lmstudio/mcp.json"}},
-		expands: expansion{variable: "${env:NAME}", homeDir: "${env:HOME}"},
+		user: []filePath{{inHome, ".lmstudio/mcp.json"}},
 	},
 }
 

@@ -41,7 +41,7 @@ type field struct {
 	at       value
 
 	// What the program of the file expands in this field alone, see expansion.
-	home, percent bool
+	home, plain, percent bool
 }
 
 type pair struct {

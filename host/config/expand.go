@@ -16,7 +16,8 @@ import (
 var (
 	// reference matches a reference. "$${" stands for "${".
 	reference = regexp.MustCompile(`\$?\$\{[^}]*\}`)
-	// curly matches references of opencode, and plain and percent those of Gemini CLI.
+	// curly matches references of opencode, plain those of Gemini CLI and Copilot CLI, and percent
+	// those of Gemini CLI.
 	curly    = regexp.MustCompile(`\{(env|file):([^}]*)\}`)
 	plain    = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`)
 	percent  = regexp.MustCompile(`%([A-Za-z_][A-Za-z0-9_]*)%`)
@@ -108,7 +109,7 @@ func nextReference(text string, others []*regexp.Regexp) []int {
 // otherReferences returns the additional patterns of references in a field of this file.
 func (f *file) otherReferences(in field) (others []*regexp.Regexp) {
 	x := f.expansion()
-	if x.plain {
+	if x.plain || in.plain {
 		others = append(others, plain)
 	}
 	if x.curly {

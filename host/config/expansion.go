@@ -11,13 +11,16 @@ import (
 // An expansion says what the program of a file expands by itself, as its documentation has it.
 // References in "${…}" are expanded in every file of JSON.
 type expansion struct {
-	plain   bool // $NAME
-	percent bool // %NAME% in values of "env", on Windows
-	curly   bool // {env:NAME} and {file:PATH}
-	home    bool // "~/" at the start of a command, an argument or a working directory
+	plain    bool // $NAME
+	plainEnv bool // $NAME in values of "env"
+	percent  bool // %NAME% in values of "env", on Windows
+	curly    bool // {env:NAME} and {file:PATH}
+	home     bool // "~/" at the start of a command, an argument or a working directory
 
 	// How a variable NAME and the home directory are written for the program; empty if it expands neither.
 	variable, homeDir string
+	// inValues means that the program expands variables in values of "env" and of headers alone.
+	inValues bool
 }
 
 // ownExpansion is that of the host's own file, and of files whose program is not known.
@@ -83,6 +86,7 @@ func (f *file) markFields(e *entry) {
 		e.args[i].home = x.home
 	}
 	for i := range e.env {
+		e.env[i].plain = x.plainEnv
 		e.env[i].percent = x.percent && runtime.GOOS == "windows"
 	}
 }
@@ -115,11 +119,15 @@ func (r *resolver) warnUnexpanded(e *entry) {
 		if isArgument := i >= 4 && i < 4+len(e.args); isArgument && isShell {
 			continue
 		}
+		want := r.expansion().variable
+		if r.expansion().inValues && i < 4+len(e.args) {
+			want = ""
+		}
 		switch text := r.literal(f); {
 		case unexpandedPlain.MatchString(text):
-			r.warnStays(f, `"$" before a name`, r.expansion().variable, "the value")
+			r.warnStays(f, `"$" before a name`, want, "the value")
 		case unexpandedPercent.MatchString(text):
-			r.warnStays(f, `a name between "%"`, r.expansion().variable, "the value")
+			r.warnStays(f, `a name between "%"`, want, "the value")
 		}
 	}
 	for _, p := range e.env {

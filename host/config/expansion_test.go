@@ -1,7 +1,10 @@
 package config_test
 
 import (
+	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,66 +14,98 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// Each row is a server as a user would write it, in a file of each program.
+const (
+	expandedEntry = `{"command": "~/bin/x", "args": ["~/a", "$KEY", "%KEY%", "~other", "$5 and 5%"], "cwd": "~/w", "env": {"E": "$KEY", "P": "%KEY%", "H": "~/e"}}`
+	stays         = "which stays as it is in "
+)
+
+// expansionRows are servers as a user would write them, in a file of each program. docs/compatibility.md
+// has a line of the same name for each.
+var expansionRows = map[string]struct {
+	file, text                   string
+	command, args, cwd, variable string
+	warned                       int
+	says                         []string
+}{
+	"file-own": {
+		"mcp.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{
+			`/mcpServers/x/command: found "~" at the start, ` + stays + `this file; want ${userHome}`,
+			`/mcpServers/x/args/1: found "$" before a name, ` + stays + `this file; want ${NAME}`,
+			`/mcpServers/x/args/2: found a name between "%", ` + stays + `this file; want ${NAME}`,
+			`/mcpServers/x/env/H: found "~" at the start, ` + stays + `this file; want ${userHome}`,
+		},
+	},
+	"file-claude-desktop": {
+		"claude_desktop_config.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of Claude Desktop; want the whole path`, `a file of Claude Desktop; want the value`},
+	},
+	"file-claude-code": {
+		".mcp.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of Claude Code; want ${HOME}`, `a file of Claude Code; want ${NAME}`},
+	},
+	"file-vscode": {
+		".vscode/mcp.json", `{"servers": {"x": ` + expandedEntry + `}}`, "/home/ada/bin/x", "/home/ada/a|$KEY|%KEY%|~other|$5 and 5%", "/home/ada/w", "$KEY", 5,
+		[]string{`a file of VS Code; want ${env:NAME}`, `a file of VS Code; want ${userHome}`},
+	},
+	"file-cursor": {
+		".cursor/mcp.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of Cursor; want ${userHome}`},
+	},
+	"file-windsurf": {
+		"mcp_config.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of Windsurf; want ${env:HOME}`},
+	},
+	"file-gemini": {
+		".gemini/settings.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|value|%KEY%|~other|$5 and 5%", "DIR/~/w", "value", 6,
+		[]string{`a file of Gemini CLI; want $HOME`, `a file of Gemini CLI; want $NAME`},
+	},
+	"file-zed": {
+		"settings.json", `{"context_servers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of Zed; want the whole path`, `a file of Zed; want the value`},
+	},
+	"file-codex": {
+		"config.toml", `mcp_servers.x = {command = "~/bin/x", args = ["~/a", "$KEY", "${KEY}"], cwd = "~/w", env = {E = "$KEY"}}`, "~/bin/x", "~/a|$KEY|${KEY}", "DIR/~/w", "$KEY", 6,
+		[]string{`a file of Codex; want the whole path`, `a file of Codex; want the value`},
+	},
+	"file-cline": {
+		"saoudrizwan.claude-dev/settings/cline_mcp_settings.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of Cline; want ${env:NAME}`},
+	},
+	"file-roo": {
+		".roo/mcp.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of Roo Code; want ${env:NAME}`},
+	},
+	"file-opencode": {
+		"opencode.json", `{"mcp": {"x": {"type": "local", "command": ["~/bin/x", "~/a", "$KEY", "{env:KEY}"], "environment": {"E": "{env:KEY}"}}}}`, "~/bin/x", "~/a|$KEY|value", "DIR", "value", 3,
+		[]string{`a file of opencode; want {env:HOME}`, `a file of opencode; want {env:NAME}`},
+	},
+	"file-copilot": {
+		"home/.copilot/mcp-config.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "value", 7,
+		[]string{`/mcpServers/x/args/1: found "$" before a name, which stays as it is in a file of Copilot CLI; want the value`, `/mcpServers/x/env/P: found a name between "%", which stays as it is in a file of Copilot CLI; want ${NAME}`, `a file of Copilot CLI; want the whole path`},
+	},
+	"file-amazonq": {
+		".amazonq/mcp.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`/mcpServers/x/args/1: found "$" before a name, which stays as it is in a file of Amazon Q; want the value`, `/mcpServers/x/env/E: found "$" before a name, which stays as it is in a file of Amazon Q; want ${env:NAME}`},
+	},
+	"file-kiro": {
+		".kiro/settings/mcp.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of Kiro; want ${NAME}`},
+	},
+	"file-lmstudio": {
+		"home/.lmstudio/mcp.json", `{"mcpServers": {"x": ` + expandedEntry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
+		[]string{`a file of LM Studio; want the value`, `a file of LM Studio; want the whole path`},
+	},
+	"file-shell": {
+		"mcp.json", `{"mcpServers": {"x": {"command": "sh", "args": ["-c", "exec run $KEY %KEY%"], "env": {"E": "$KEY"}}}}`, "sh", "-c|exec run $KEY %KEY%", "DIR", "$KEY", 1,
+		[]string{`/mcpServers/x/env/E: found "$" before a name`},
+	},
+}
+
 func TestOnlyTheFormsOfTheProgramAreExpanded(t *testing.T) {
 	t.Parallel()
-	const (
-		entry = `{"command": "~/bin/x", "args": ["~/a", "$KEY", "%KEY%", "~other", "$5 and 5%"], "cwd": "~/w", "env": {"E": "$KEY", "P": "%KEY%", "H": "~/e"}}`
-		stays = "which stays as it is in "
-	)
-	for name, test := range map[string]struct {
-		file, text                   string
-		command, args, cwd, variable string
-		warned                       int
-		says                         []string
-	}{
-		"our own": {
-			"mcp.json", `{"mcpServers": {"x": ` + entry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
-			[]string{
-				`/mcpServers/x/command: found "~" at the start, ` + stays + `this file; want ${userHome}`,
-				`/mcpServers/x/args/1: found "$" before a name, ` + stays + `this file; want ${NAME}`,
-				`/mcpServers/x/args/2: found a name between "%", ` + stays + `this file; want ${NAME}`,
-				`/mcpServers/x/env/H: found "~" at the start, ` + stays + `this file; want ${userHome}`,
-			},
-		},
-		"Claude Desktop": {
-			"claude_desktop_config.json", `{"mcpServers": {"x": ` + entry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
-			[]string{`a file of Claude Desktop; want the whole path`, `a file of Claude Desktop; want the value`},
-		},
-		"Claude Code": {
-			".mcp.json", `{"mcpServers": {"x": ` + entry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
-			[]string{`a file of Claude Code; want ${HOME}`, `a file of Claude Code; want ${NAME}`},
-		},
-		"VS Code": {
-			".vscode/mcp.json", `{"servers": {"x": ` + entry + `}}`, "/home/ada/bin/x", "/home/ada/a|$KEY|%KEY%|~other|$5 and 5%", "/home/ada/w", "$KEY", 5,
-			[]string{`a file of VS Code; want ${env:NAME}`, `a file of VS Code; want ${userHome}`},
-		},
-		"Cursor": {
-			".cursor/mcp.json", `{"mcpServers": {"x": ` + entry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
-			[]string{`a file of Cursor; want ${userHome}`},
-		},
-		"Windsurf": {
-			"mcp_config.json", `{"mcpServers": {"x": ` + entry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
-			[]string{`a file of Windsurf; want ${env:HOME}`},
-		},
-		"Gemini CLI": {
-			".gemini/settings.json", `{"mcpServers": {"x": ` + entry + `}}`, "~/bin/x", "~/a|value|%KEY%|~other|$5 and 5%", "DIR/~/w", "value", 6,
-			[]string{`a file of Gemini CLI; want $HOME`, `a file of Gemini CLI; want $NAME`},
-		},
-		"Zed": {
-			"settings.json", `{"context_servers": {"x": ` + entry + `}}`, "~/bin/x", "~/a|$KEY|%KEY%|~other|$5 and 5%", "DIR/~/w", "$KEY", 8,
-			[]string{`a file of Zed; want the whole path`, `a file of Zed; want the value`},
-		},
-		"Codex": {
-			"config.toml", `mcp_servers.x = {command = "~/bin/x", args = ["~/a", "$KEY", "${KEY}"], cwd = "~/w", env = {E = "$KEY"}}`, "~/bin/x", "~/a|$KEY|${KEY}", "DIR/~/w", "$KEY", 6,
-			[]string{`a file of Codex; want the whole path`, `a file of Codex; want the value`},
-		},
-		"a shell": {
-			"mcp.json", `{"mcpServers": {"x": {"command": "sh", "args": ["-c", "exec run $KEY %KEY%"], "env": {"E": "$KEY"}}}}`, "sh", "-c|exec run $KEY %KEY%", "DIR", "$KEY", 1,
-			[]string{`/mcpServers/x/env/E: found "$" before a name`},
-		},
-	} {
-		if runtime.GOOS == "windows" && name == "Gemini CLI" { // %KEY% is expanded in env
+	for name, test := range expansionRows {
+		if runtime.GOOS == "windows" && name == "file-gemini" { // %KEY% is expanded in env
 			test.warned--
 		}
 		dir := t.TempDir()
@@ -86,8 +121,8 @@ func TestOnlyTheFormsOfTheProgramAreExpanded(t *testing.T) {
 		}
 		got := c.Upstreams[0].Target.(*mcpclient.CommandTarget)
 		base := filepath.Dir(path)
-		if filepath.Base(base) == ".vscode" || filepath.Base(base) == ".cursor" || filepath.Base(base) == ".gemini" {
-			base = filepath.Dir(base)
+		if strings.HasPrefix(test.file, ".") { // the directory of the project
+			base = strings.TrimSuffix(path, string(filepath.Separator)+filepath.FromSlash(test.file))
 		}
 		cwd := strings.Replace(filepath.ToSlash(got.Dir), filepath.ToSlash(base), "DIR", 1)
 		if got.Path != test.command || strings.Join(got.Args, "|") != test.args || cwd != test.cwd || got.Env["E"] != test.variable {
@@ -110,6 +145,24 @@ func TestOnlyTheFormsOfTheProgramAreExpanded(t *testing.T) {
 		if strings.Contains(strings.Join(warned, ""), "KEY") {
 			t.Errorf("%s: got %s, want nothing of the values", name, warned)
 		}
+	}
+}
+
+func TestPageDescribesTheFilesOfEachProgram(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Files\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var described []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(file-[a-z0-9-]+)` \\|").FindAllStringSubmatch(section, -1) {
+		described = append(described, m[1])
+	}
+	slices.Sort(described)
+	if tested := slices.Sorted(maps.Keys(expansionRows)); !slices.Equal(described, tested) {
+		t.Errorf("docs/compatibility.md describes\n%s\nwant\n%s", strings.Join(described, "\n"), strings.Join(tested, "\n"))
 	}
 }
 
