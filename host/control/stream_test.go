@@ -82,6 +82,44 @@ func TestStreamAnswersAfterTheClientHasSentAll(t *testing.T) {
 	}
 }
 
+// The end of the input of a client that reads no longer gives its calls no time to finish.
+func TestCallsOfAClientThatHasEndedAreCancelledAtOnce(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only the next write shows it here")
+	}
+	srv := mcpserver.New("host", "1", &mcpserver.Options{Logger: quiet})
+	running := make(chan struct{})
+	srv.Tool("hold", "Hold the line", func(ctx context.Context, _ struct{}) (string, error) {
+		close(running)
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	ended := make(chan error, 1)
+	path := serve(t, control.Functions{
+		MCP: http.NotFoundHandler(),
+		ServeStream: func(s io.ReadWriteCloser) error {
+			err := srv.ServeStream(context.Background(), s)
+			ended <- err
+			return err
+		},
+	})
+	stream, err := control.NewClient(path).Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{},"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	if _, err := io.WriteString(stream, call+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-running
+	_ = stream.Close()
+	if err := <-ended; err != nil {
+		t.Errorf("got %v, want the call cancelled because its client has left", err)
+	}
+}
+
 func TestClientConnectsToNoSocketThatOthersCanReach(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-364b")

@@ -2,9 +2,11 @@ package control
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"syscall"
 )
 
 const (
@@ -38,6 +40,15 @@ func upgrade(w http.ResponseWriter, r *http.Request) io.ReadWriteCloser {
 type upgraded struct {
 	net.Conn
 	buffer *bufio.Reader
+}
+
+// SyscallConn is that of the connection, by which its server learns at once that the client has ended.
+func (u *upgraded) SyscallConn() (syscall.RawConn, error) {
+	c, ok := u.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return c.SyscallConn()
 }
 
 func (u *upgraded) Read(p []byte) (int, error) { return u.buffer.Read(p) }

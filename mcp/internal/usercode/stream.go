@@ -2,12 +2,14 @@ package usercode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -83,6 +85,16 @@ func (s *stream) SetWriteDeadline(t time.Time) error {
 		return os.ErrNoDeadline
 	}
 	return s.setDeadline("SetWriteDeadline", d.SetWriteDeadline, t)
+}
+
+// SyscallConn is that of a syscall.Conn. For other streams the error is errors.ErrUnsupported.
+func (s *stream) SyscallConn() (raw syscall.RawConn, err error) {
+	c, ok := s.s.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	defer s.contain("SyscallConn", &err)
+	return c.SyscallConn()
 }
 
 func (s *stream) setDeadline(method string, set func(time.Time) error, t time.Time) (err error) {
