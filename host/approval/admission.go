@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json/v2"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -25,7 +24,8 @@ type Pending struct {
 	Changes []string
 
 	// Proxies are the variables of the host with the URL of a proxy that the program does not get, because
-	// it has a user or password. Approve adds them to those of Before if PassProxies is set.
+	// it has a user or password. With PassProxies it gets them once it is approved. What an approval
+	// has passed to a program that has changed since is asked for again.
 	Proxies     []string
 	PassProxies bool
 
@@ -49,12 +49,12 @@ func (s *Store) check(ctx context.Context, u *host.Upstream) (*Pending, *command
 		return nil, nil, err
 	}
 	if before == nil {
-		return &Pending{Upstream: u, Subject: subject, Proxies: withheldProxies(u, nil)}, files, nil
+		return &Pending{Upstream: u, Subject: subject, Proxies: withheldProxies(u)}, files, nil
 	}
 	if before.Subject.equal(subject) {
 		return nil, files, nil
 	}
-	p := &Pending{Upstream: u, Subject: subject, Before: before, Changes: changes(&before.Subject, subject), Proxies: withheldProxies(u, before)}
+	p := &Pending{Upstream: u, Subject: subject, Before: before, Changes: changes(&before.Subject, subject), Proxies: withheldProxies(u)}
 	replaced := replacedFiles(&before.Subject, subject)
 	if s.canCarryOver(replaced) {
 		if err := s.carryOver(ctx, u, before, subject, p.Changes); err != nil {
@@ -99,11 +99,8 @@ func (s *Store) describe(ctx context.Context, u *host.Upstream) (*Subject, *comm
 // Approve approves a server as it was shown to the user.
 func (s *Store) Approve(ctx context.Context, p *Pending, by string) error {
 	a := &Approval{Subject: *p.Subject, At: time.Now().UTC(), By: by}
-	if p.Before != nil {
-		a.Proxies = slices.Clone(p.Before.Proxies)
-	}
 	if p.PassProxies {
-		a.Proxies = append(a.Proxies, p.Proxies...)
+		a.Proxies = p.Proxies
 	}
 	return s.write(ctx, p.Upstream, a)
 }

@@ -540,14 +540,19 @@ func TestProxyWithAPasswordIsPassedAfterAYesThatNamesIt(t *testing.T) {
 	if got, ok := admitted.Target.(*mcpclient.CommandTarget).Env["ALL_PROXY"]; ok {
 		t.Errorf("got %q of a variable that no yes has named", got)
 	}
-	// Another approval of the same server keeps what was allowed, and asks for the rest.
+	// What the administrator has installed is carried over, the proxy too.
+	m.write("usr/bin/node", "\x7fELF node 23")
+	if got := proxyOf(); got != "http://user:other@proxy.example" || len(m.carried) != 1 {
+		t.Errorf("got %q and %q, want the proxy carried over", got, m.carried)
+	}
+	// Any other program is a new one: the yes is asked for again.
 	u.Target.(*mcpclient.CommandTarget).Args = []string{"--help"}
-	if p = m.check(u); !slices.Equal(p.Proxies, []string{"ALL_PROXY"}) {
-		t.Errorf("got %q, want the variable that is new", p.Proxies)
+	if p = m.check(u); !slices.Equal(slices.Sorted(slices.Values(p.Proxies)), []string{"ALL_PROXY", "HTTPS_PROXY"}) {
+		t.Errorf("got %q, want all variables named again", p.Proxies)
 	}
 	m.must(m.a.Approve(t.Context(), p, "by the user"))
-	if got := proxyOf(); got != "http://user:other@proxy.example" {
-		t.Errorf("got %q, want what was allowed before", got)
+	if got := proxyOf(); got != "" {
+		t.Errorf("got %q for a program that has changed since the yes", got)
 	}
 	keys, err := m.store.List(t.Context(), approval.Section+"/", "", 10)
 	m.must(err)

@@ -13,15 +13,15 @@ import (
 // proxyVariables have the URLs of proxies. A program gets them unless they have a user or password.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
-// withheldProxies returns the variables of proxies of the host that a program does not get, without those
-// that its approval allows, if there is one.
-func withheldProxies(u *host.Upstream, a *Approval) []string {
+// withheldProxies returns the variables of proxies of the host that a program does not get unless its
+// approval names them.
+func withheldProxies(u *host.Upstream) []string {
 	program, ok := u.Target.(*mcpclient.CommandTarget)
 	if !ok {
 		return nil
 	}
 	return slices.DeleteFunc(program.WithheldVariables(), func(name string) bool {
-		return !slices.Contains(proxyVariables, name) || a != nil && slices.Contains(a.Proxies, name)
+		return !slices.Contains(proxyVariables, name)
 	})
 }
 

@@ -230,10 +230,11 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 		m.showProgram(p.Subject.Program, whole)
 		m.warnOfArguments(p.Upstream)
 		for _, name := range p.Proxies {
-			m.message("  withheld   %s, the URL of a proxy with a user or password", name)
-		}
-		if p.Before != nil && len(p.Before.Proxies) > 0 {
-			m.message("  with       %s, with a user or password, as you have allowed", strings.Join(p.Before.Proxies, ", "))
+			before := ""
+			if p.Before != nil && slices.Contains(p.Before.Proxies, name) {
+				before = "; it was passed until the server has changed"
+			}
+			m.message("  withheld   %s, the URL of a proxy with a user or password%s", name, before)
 		}
 	} else {
 		m.showRemote(p.Subject.Remote)
