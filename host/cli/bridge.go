@@ -48,7 +48,7 @@ func (m *Main) bridge(ctx context.Context, h *foundHost) error {
 		closeStream(stream, fromHost)
 	case err := <-fromClient:
 		if closeStream(stream, fromHost); err == nil && ctx.Err() == nil { // it sends nothing more
-			return unanswered(ctx, stream)
+			return m.unanswered(ctx, stream)
 		}
 	}
 	if ctx.Err() != nil {
@@ -57,14 +57,19 @@ func (m *Main) bridge(ctx context.Context, h *foundHost) error {
 	return &codedError{exitUnreachable, errHostEnded}
 }
 
-// unanswered returns an error if the host has not answered all requests before the stream has ended.
-func unanswered(ctx context.Context, stream control.Stream) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, outcomeWait, errors.New("requests still run"))
+// unanswered returns an error if the host has not answered all requests before the stream has ended, or
+// does not say whether it has.
+func (m *Main) unanswered(ctx context.Context, stream control.Stream) error {
+	ctx, cancel := context.WithTimeout(ctx, outcomeWait)
 	defer cancel()
-	if err := stream.Outcome(ctx); err != nil {
-		return codedErrorf(exitInternal, "%w", cmp.Or(context.Cause(ctx), err))
+	switch err := stream.Outcome(ctx); {
+	case err == nil:
+		return nil
+	case errors.Is(err, control.ErrUnknownOutcome):
+		return codedErrorf(exitInternal, "%w; %s audit search shows which calls have run", err, m.program())
+	default:
+		return &codedError{exitInternal, err}
 	}
-	return nil
 }
 
 // closeStream tells the host that nothing more is sent, waits for its last answers, and

@@ -220,3 +220,25 @@ func TestHostSaysHowAStreamHasEnded(t *testing.T) {
 		_ = stream.Close()
 	}
 }
+
+func TestOutcomeThatTheHostDoesNotKnowIsAnErrorOfItsOwn(t *testing.T) {
+	t.Parallel()
+	path := serve(t, control.Functions{
+		MCP:         http.NotFoundHandler(),
+		ServeStream: func(s io.ReadWriteCloser) error { return s.Close() },
+	})
+	stream, err := control.NewClient(path).Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	control.SetStreamID(stream, "another")
+	if err := stream.Outcome(t.Context()); !errors.Is(err, control.ErrUnknownOutcome) || !strings.Contains(err.Error(), "want one that is open or has ended within the last 1m0s") {
+		t.Errorf("got %v, want ErrUnknownOutcome with what was found", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := stream.Outcome(ended); !errors.Is(err, control.ErrUnknownOutcome) {
+		t.Errorf("got %v, want ErrUnknownOutcome without an answer", err)
+	}
+}

@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json/v2"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,13 +55,18 @@ func (s *streams) forget(id string, end *streamEnd) {
 	})
 }
 
+// streamOutcome is how a stream has ended.
+type streamOutcome struct {
+	Error string `json:"error,omitzero"`
+}
+
 // outcome answers with the error with which a stream has ended, once it has ended.
 func (s *streams) outcome(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	end := s.byID[r.URL.Query().Get("stream")]
 	s.mu.Unlock()
 	if end == nil {
-		http.Error(w, "no stream with that id has ended within the last minute", http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("found no stream with that id, want one that is open or has ended within the last %v", outcomeTime), http.StatusNotFound)
 		return
 	}
 	select {
@@ -67,11 +74,12 @@ func (s *streams) outcome(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
+	var o streamOutcome
 	if end.err != nil {
-		http.Error(w, end.err.Error(), http.StatusConflict)
-		return
+		o.Error = end.err.Error()
 	}
-	w.WriteHeader(http.StatusNoContent)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.MarshalWrite(w, o)
 }
 
 // A Stream is a connection to the MCP server of the host with the framing of stdio.
@@ -80,7 +88,8 @@ type Stream interface {
 	// CloseWrite tells the host that nothing more is sent. What it still answers can be read.
 	CloseWrite() error
 	// Outcome returns the error with which the host has ended the stream, such as requests that it has
-	// not answered, or nil. It waits until the stream has ended.
+	// not answered, or nil. It waits until the stream has ended. The error wraps ErrUnknownOutcome if the
+	// host does not say.
 	Outcome(ctx context.Context) error
 }
 
@@ -97,9 +106,16 @@ type openedStream struct {
 	id     string
 }
 
+// ErrUnknownOutcome means that the host did not say how a stream has ended.
+var ErrUnknownOutcome = errors.New("the host did not say whether it has answered all requests")
+
 func (s *openedStream) Outcome(ctx context.Context) error {
-	if err := s.client.do(ctx, http.MethodGet, streamPath+"/outcome?stream="+url.QueryEscape(s.id), nil); err != nil {
-		return fmt.Errorf("the host: %w", err)
+	var o streamOutcome
+	if err := s.client.do(ctx, http.MethodGet, streamPath+"/outcome?stream="+url.QueryEscape(s.id), &o); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	if o.Error != "" {
+		return fmt.Errorf("the host: %s", o.Error)
 	}
 	return nil
 }
