@@ -17,8 +17,9 @@ type knownSecrets struct {
 	mu         sync.Mutex
 	configured []string            // guarded by mu: as the configuration has them
 	resolved   map[string][]string // guarded by mu: by upstream, of its references
-	redact     func(string) string // guarded by mu: nil until there are any
-	hide       func(string) string // guarded by mu: as redact
+	// withoutSecrets and withoutKnown are audit.TextRedactor and audit.KnownRedactor of all. Guarded by mu:
+	// nil until there are any.
+	withoutSecrets, withoutKnown func(string) string
 }
 
 // configure replaces the secrets of the configuration, and returns all.
@@ -48,7 +49,7 @@ func (k *knownSecrets) resolve(u *host.Upstream) []string {
 
 func (k *knownSecrets) changedLocked() []string {
 	all := k.allLocked()
-	k.redact, k.hide = audit.TextRedactor(all), audit.KnownRedactor(all)
+	k.withoutSecrets, k.withoutKnown = audit.TextRedactor(all), audit.KnownRedactor(all)
 	return all
 }
 
@@ -67,10 +68,11 @@ func (k *knownSecrets) allLocked() []string {
 	return all
 }
 
-// redacted returns a line of a log without secrets.
-func (k *knownSecrets) redacted(line string) string {
+// redactAll returns a line of a log without these secrets, without what looks like one, and without all of
+// a URL but its origin.
+func (k *knownSecrets) redactAll(line string) string {
 	k.mu.Lock()
-	redact := k.redact
+	redact := k.withoutSecrets
 	k.mu.Unlock()
 	if redact == nil {
 		redact = audit.TextRedactor(nil)
@@ -78,15 +80,16 @@ func (k *knownSecrets) redacted(line string) string {
 	return redact(line)
 }
 
-// hidden returns a line without the secrets, and otherwise as it is.
-func (k *knownSecrets) hidden(line string) string {
+// redactKnown returns a line without these secrets alone: who has written it has left out what looks like
+// one.
+func (k *knownSecrets) redactKnown(line string) string {
 	k.mu.Lock()
-	hide := k.hide
+	redact := k.withoutKnown
 	k.mu.Unlock()
-	if hide == nil {
+	if redact == nil {
 		return line
 	}
-	return hide(line)
+	return redact(line)
 }
 
 // secretsOf returns the secrets of an upstream: values of headers and variables, of
@@ -163,6 +166,6 @@ func (m *Main) warnOfLockedArguments(u *host.Upstream) {
 type logWriter struct{ main *Main }
 
 func (w logWriter) Write(line []byte) (int, error) {
-	w.main.messageOfPeer("%s", strings.TrimSuffix(w.main.secrets.redacted(string(line)), "\n"))
+	w.main.messageOfPeer("%s", strings.TrimSuffix(w.main.secrets.redactAll(string(line)), "\n"))
 	return len(line), nil
 }

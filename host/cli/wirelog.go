@@ -29,6 +29,6 @@ func onMessage(log *mcpwire.Log, name string) func(mcp.WireMessage) {
 type wireWriter struct{ m *Main }
 
 func (w wireWriter) Write(line []byte) (int, error) {
-	w.m.messageOfPeer("%s", w.m.secrets.hidden(strings.TrimSuffix(string(line), "\n")))
+	w.m.messageOfPeer("%s", w.m.secrets.redactKnown(strings.TrimSuffix(string(line), "\n")))
 	return len(line), nil
 }
