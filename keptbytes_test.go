@@ -59,6 +59,7 @@ var keptTypes = map[string]string{
 	"exchange.HTTPRequest":       "kept",
 	"exchange.Inbound":           "size of an access token",
 	"exchange.Session":           "size of an access token",
+	"exchange.Wire":              "size of an access token",
 	"exchange.outbox":            "unsent",
 	"exchange.queued":            "kept",
 	"files.*":                    author,

@@ -11,6 +11,8 @@ type WireMessage struct {
 	Conn uint64
 	// Sent is true for what this process writes, and false for what it has read.
 	Sent bool
+	// Principal is that of the client, for a message of a server, and the zero value for one of a client.
+	Principal Principal
 	// HTTP is nil if the transport is not Streamable HTTP.
 	HTTP *WireHTTP
 	// Data is the JSON-RPC message or batch as it is on the wire. It may be anything that a peer has

@@ -39,7 +39,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() {
 		served <- exchange.ServeConn(context.WithoutCancel(ctx), exchange.ServeParams{
 			Conn: watched, Core: core{s}, Binding: dialect.Stream, Identity: localIdentity,
-			Grace: eofGrace, Draining: ctx.Done(), Wire: s.newWire(),
+			Grace: eofGrace, Draining: ctx.Done(), Wire: s.newWire(localIdentity),
 		})
 	}()
 	select {

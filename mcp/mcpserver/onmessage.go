@@ -3,13 +3,14 @@ package mcpserver
 import (
 	"os"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/mcpwire"
 )
 
 // newWire returns the Wire of a new connection of messages.
-func (s *Server) newWire() *exchange.Wire {
-	return exchange.NewWire(s.onMessage, s.options.logger())
+func (s *Server) newWire(client *mcp.Identity) *exchange.Wire {
+	return exchange.NewWire(s.onMessage, s.options.logger()).Of(client)
 }
 
 // logWire logs the messages to standard error if the environment asks for it, unless

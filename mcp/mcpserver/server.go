@@ -152,7 +152,7 @@ func (s *Server) serveConn(ctx context.Context, conn mcp.Conn, o ConnOptions, gr
 	s.serve()
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: exchange.ContainPanics(conn, s.options.logger()), Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
-		Address: s.addressOf(o.Request), Grace: grace, Wire: s.newWire(),
+		Address: s.addressOf(o.Request), Grace: grace, Wire: s.newWire(o.identity()),
 	})
 	if err != nil && s.requests.Closed() {
 		return ErrShutdown

@@ -17,6 +17,7 @@ type Wire struct {
 	onMessage func(mcp.WireMessage)
 	logger    *slog.Logger
 	conn      uint64
+	principal mcp.Principal // of the client, in a server
 }
 
 // connections counts the connections whose messages are passed to a function.
@@ -27,7 +28,15 @@ func NewWire(onMessage func(mcp.WireMessage), logger *slog.Logger) *Wire {
 	if onMessage == nil {
 		return nil
 	}
-	return &Wire{onMessage, logger, connections.Add(1)}
+	return &Wire{onMessage: onMessage, logger: logger, conn: connections.Add(1)}
+}
+
+// Of sets the client of a connection or request of a server; nil is an anonymous one. It returns w.
+func (w *Wire) Of(client *mcp.Identity) *Wire {
+	if w != nil && client != nil {
+		w.principal = client.Principal
+	}
+	return w
 }
 
 // Pass passes m, with the number of the connection. A panic of the function is logged. The caller
@@ -36,7 +45,7 @@ func (w *Wire) Pass(m mcp.WireMessage) {
 	if w == nil {
 		return
 	}
-	m.Conn = w.conn
+	m.Conn, m.Principal = w.conn, w.principal
 	err := usercode.Run(func() error {
 		w.onMessage(m)
 		return nil

@@ -134,7 +134,7 @@ func (e *SSEHandler) get(w http.ResponseWriter, r *http.Request) *refusal {
 		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, HTTP: exchange.DescribeHTTP(r),
 		Address:  AddressOf(r, e.o.orZero().TrustedProxies),
 		Draining: e.life.streamsOf(r).Done(),
-		Wire:     exchange.NewWire(e.o.orZero().OnMessage, e.o.logger()),
+		Wire:     exchange.NewWire(e.o.orZero().OnMessage, e.o.logger()).Of(by),
 	})
 	return nil
 }

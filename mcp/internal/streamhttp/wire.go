@@ -24,7 +24,7 @@ type wired struct {
 
 // wire returns w, as a *wired if there is a function OnMessage.
 func (o *Options) wire(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
-	wire := exchange.NewWire(o.orZero().OnMessage, o.logger())
+	wire := exchange.NewWire(o.orZero().OnMessage, o.logger()).Of(mcp.IdentityFrom(r.Context()))
 	if wire == nil {
 		return w
 	}
