@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -22,6 +21,7 @@ import (
 	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/policy"
 	"github.com/fondaco/fondaco/host/signin"
+	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -51,7 +51,8 @@ type hostProcess struct {
 	tokens        *signin.TokenStore // nil for the demonstration
 	questions     *userQuestions     // nil for the demonstration
 	gateway       *gateway.Gateway
-	revoked       *revocations // nil without a directory for state, and in a host for one command
+	traffic       *traffic.Recorder // the last messages of clients and upstreams
+	revoked       *revocations      // nil without a directory for state, and in a host for one command
 
 	reloading sync.Mutex // held while the upstreams of the gateway are replaced
 
@@ -81,10 +82,8 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	if err != nil {
 		return err
 	}
-	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, Logger: m.logger()}
-	if wire != nil {
-		o.OnMessage = func(upstream string) func(mcp.WireMessage) { return onMessage(wire, cmp.Or(upstream, "clients")) }
-	}
+	h.traffic = traffic.New()
+	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, OnMessage: h.onMessage(wire), Logger: m.logger()}
 	if h.only != "" {
 		o.StartTimeout = oneServerWait
 	}

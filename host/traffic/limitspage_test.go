@@ -1,0 +1,12 @@
+package traffic
+
+import (
+	"testing"
+
+	"github.com/fondaco/fondaco/internal/claim"
+)
+
+func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
+	claim.Limit(t, "messages whose envelopes a host keeps, of clients and upstreams; one text of a peer in them; requests and connections that are remembered to pair them",
+		Capacity, claim.Bytes(maxText), 2*maxEntries)
+}
