@@ -31,6 +31,7 @@ func (h *hostProcess) serveControl(port int, endpoint string) {
 		Handler: control.Handler(control.Functions{
 			Questions:   h.questions.functions(),
 			Status:      func() control.Status { return h.controlStatus(endpoint) },
+			Report:      func() any { return h.report() },
 			Retry:       h.gateway.Retry,
 			Reload:      h.reload,
 			Revoked:     h.revoked.endedFor,

@@ -52,7 +52,9 @@ type hostProcess struct {
 	questions     *userQuestions     // nil for the demonstration
 	gateway       *gateway.Gateway
 	traffic       *traffic.Recorder // the last messages of clients and upstreams
-	revoked       *revocations      // nil without a directory for state, and in a host for one command
+	limits        reachedLimits
+	startedAt     time.Time
+	revoked       *revocations // nil without a directory for state, and in a host for one command
 
 	reloading sync.Mutex // held while the upstreams of the gateway are replaced
 
@@ -82,8 +84,8 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	if err != nil {
 		return err
 	}
-	h.traffic = traffic.New()
-	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, OnMessage: h.onMessage(wire), Logger: m.logger()}
+	h.traffic, h.startedAt = traffic.New(), time.Now()
+	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, OnMessage: h.onMessage(wire), OnLimit: h.limits.note, Logger: m.logger()}
 	if h.only != "" {
 		o.StartTimeout = oneServerWait
 	}

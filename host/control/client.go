@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -43,6 +44,13 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	return &s, nil
+}
+
+// Report returns what a report of a fault has of the host, as JSON.
+func (c *Client) Report(ctx context.Context) (jsontext.Value, error) {
+	var report jsontext.Value
+	err := c.do(ctx, http.MethodGet, "/report", &report)
+	return report, err
 }
 
 // Retry makes the host connect to an upstream now.

@@ -4,6 +4,7 @@
 //
 //	GET  /status          what is running, a Status
 //	POST /retry?key=NAME  connect now to an upstream that failed or was not approved
+//	GET  /report          what the host knows for a report of a fault, without secrets
 //	POST /reload          read the configuration again
 //	POST /revoked?name=N  end what was revoked in the user's state; what was ended for N, an Ended
 //	POST /answer          answer a question to a person, an Answer
@@ -50,6 +51,8 @@ type Ended struct {
 // Functions are what the socket gives access to.
 type Functions struct {
 	Status func() Status
+	// Report returns what a report of a fault has of the host, without secrets, to be encoded as JSON.
+	Report func() any
 	// Retry reports whether the upstream exists.
 	Retry func(key string) bool
 	// Reload returns what is wrong with the configuration, in which case nothing changes.
@@ -72,6 +75,10 @@ func Handler(h Functions) http.Handler {
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.MarshalWrite(w, h.Status(), json.Deterministic(true))
+	})
+	mux.HandleFunc("GET /report", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.MarshalWrite(w, h.Report(), json.Deterministic(true))
 	})
 	mux.HandleFunc("POST /retry", func(w http.ResponseWriter, r *http.Request) {
 		key := r.URL.Query().Get("key")

@@ -14,8 +14,9 @@ const (
 	minEqualPause = 10 * time.Second
 )
 
-// noteLimit notes that the upstream has sent more notifications than the client reads.
+// noteLimit passes on that a limit of the upstream was reached, and notes that it has sent more notifications than the client reads.
 func (u *upstream) noteLimit(l mcp.LimitReached) {
+	u.connector.options.notifyLimit(u.connector.upstream.Key, l)
 	if l.Limit == mcp.LimitNotifications {
 		u.flooded.Store(time.Now().UnixNano())
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/catalog"
 	"github.com/fondaco/fondaco/host/gateway/link"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -31,6 +32,7 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 		RequestFeatures: g.catalog.RequestFeatures,
 		Logger:          o.logger(),
 		OnMessage:       o.onMessage(""),
+		OnLimit:         func(l mcp.LimitReached) { o.notifyLimit("", l) },
 		Keys:            o.orZero().Keys,
 		Store:           o.orZero().Store,
 		Bus:             o.orZero().Bus,

@@ -58,6 +58,9 @@ type Options struct {
 	// wire, and with an empty key each message of the clients, see mcpserver.Options. It may
 	// return nil. Default: none.
 	OnMessage func(key string) func(mcp.WireMessage)
+	// OnLimit is called each time a limit is reached: of an upstream with that key, or with an
+	// empty key of the server, see mcpserver.Options. Default: none.
+	OnLimit func(key string, l mcp.LimitReached)
 	// Keys are shared by hosts with the same upstreams, so that each can serve the sessions of
 	// the others, see mcpserver.Options. Default: a key of this process.
 	Keys []mcpserver.Key
@@ -87,6 +90,12 @@ func (o *Options) onMessage(key string) func(mcp.WireMessage) {
 		return f(key)
 	}
 	return nil
+}
+
+func (o *Options) notifyLimit(key string, l mcp.LimitReached) {
+	if f := o.orZero().OnLimit; f != nil {
+		f(key, l)
+	}
 }
 
 func (o *Options) callStartTimeout() time.Duration {
