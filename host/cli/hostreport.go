@@ -53,14 +53,14 @@ func (h *hostProcess) report() hostReport {
 	}
 	for _, s := range h.gateway.Status() {
 		r.Servers = append(r.Servers, reportedServer{
-			Key: s.Key, Transport: s.Transport, State: s.State, Reason: h.main.secrets.redacted(s.Reason), Retry: s.Retry, Revision: s.Revision,
+			Key: s.Key, Transport: s.Transport, State: s.State, Reason: h.main.secrets.redactAll(s.Reason), Retry: s.Retry, Revision: s.Revision,
 			Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Callers: s.Callers, Processes: s.Processes,
 			Omitted: len(s.Omitted), Waiting: s.WaitingCount, SessionsLost: s.SessionsLost,
 		})
 	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		m.Method, m.Name, m.Client = h.main.secrets.redacted(m.Method), h.main.secrets.redacted(m.Name), h.main.secrets.redacted(m.Client)
+		m.Method, m.Name, m.Client = h.main.secrets.redactAll(m.Method), h.main.secrets.redactAll(m.Name), h.main.secrets.redactAll(m.Client)
 	}
 	return r
 }

@@ -73,5 +73,5 @@ func (p *privateText) of(text string) string {
 			text = p.names.ReplaceAllString(text, "${1}[name]${3}")
 		}
 	}
-	return p.secrets.redacted(text)
+	return p.secrets.redactAll(text)
 }
