@@ -336,13 +336,13 @@ var serverRows = []serverRow{
 	},
 	{
 		name:    "list-item-bad",
-		replies: replies{"tools/list": result(`{"tools":["go",{"name":7},{"name":"go","inputSchema":{"type":"object"}},null,{"name":"x","title":{}}]}`)},
+		replies: replies{"tools/list": result(`{"tools":["go",{"name":7},{"name":"go","inputSchema":{"type":"object"}},null,{"title":"x"}]}`)},
 		ask:     listTools,
 		want:    "go",
 	},
 	{
 		name:    "list-hint-bad",
-		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}],"nextCursor":7,"ttlMs":"1h"}`)},
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"},"title":{},"icons":7}],"nextCursor":7,"ttlMs":"1h"}`)},
 		ask:     listTools,
 		want:    "go",
 	},

@@ -166,3 +166,53 @@ func TestResultOfAnUnknownTypeFailsItsCallAlone(t *testing.T) {
 		}
 	}
 }
+
+// What is good of the result of a call that has run reaches the client, whatever the rest is.
+func TestResultsOffTheirFormatReachTheClient(t *testing.T) {
+	t.Parallel()
+	const (
+		text     = `{"type":"text","text":"done"}`
+		contents = `[{"uri":"odd://a","text":"done"}]`
+		messages = `[{"role":"user","content":` + text + `}]`
+	)
+	var results []oddResult
+	for name, result := range map[string]string{
+		"a text": `"done"`, "an array": `["done"]`, "content that is a text": `{"content":"done"}`, "a text among the blocks": `{"content":["done",null]}`,
+		"a block without a type": `{"content":[{"text":"done"}]}`, "a type that is no text": `{"content":[{"type":7,"text":"done"}]}`,
+		"data that is not base64": `{"content":[{"type":"image","data":"###","mimeType":"image/png"},` + text + `]}`, "isError as a text": `{"content":[` + text + `],"isError":"false"}`,
+		"metadata that is a text": `{"content":[` + text + `],"_meta":"x"}`, "annotations of other types": `{"content":[{"type":"text","text":"done","annotations":{"priority":"high"}},null]}`,
+	} {
+		want := `[` + text + `]`
+		if name == "annotations of other types" {
+			want = `[{"type":"text","text":"done","annotations":{}}]`
+		}
+		results = append(results, oddResult{name, mcp.MethodToolsCall, result, "content", want})
+	}
+	for name, result := range map[string]string{
+		"a text": `"done"`, "an array": `[{"uri":"odd://a","text":"done"}]`, "contents that are a text": `{"contents":"done"}`, "one object": `{"contents":{"text":"done"}}`,
+		"a bad element": `{"contents":[7.0e1,{"uri":"odd://b","blob":"#"}],"ttlMs":"x"}`, "null among them": `{"contents":[null,{"uri":"odd://a","text":"done","_meta":7}]}`,
+	} {
+		want := contents
+		if name == "a bad element" {
+			want = `[{"uri":"odd://a","text":"7.0e1"}]`
+		}
+		results = append(results, oddResult{name, mcp.MethodResourcesRead, result, "contents", want})
+	}
+	for name, result := range map[string]string{
+		"a text": `"done"`, "messages that are a text": `{"messages":"done","description":7}`, "one message": `{"messages":{"content":"done"}}`,
+		"content that is a text": `{"messages":[{"role":"user","content":"done"}]}`, "content that is an array": `{"messages":[null,{"role":"user","content":[` + text + `]}]}`,
+	} {
+		results = append(results, oddResult{name, mcp.MethodPromptsGet, result, "messages", messages})
+	}
+	for name, result := range map[string]string{
+		"a number": `{"completion":{"values":["done",7]}}`, "values alone": `["done",7]`, "a total that is none": `{"completion":{"values":["done",7],"total":"x"}}`,
+	} {
+		results = append(results, oddResult{name, mcp.MethodComplete, result, "completion/values", `["done","7"]`})
+	}
+	for _, odd := range results {
+		t.Run(odd.method+" "+odd.name, func(t *testing.T) {
+			t.Parallel()
+			eachOddPair(t, map[string]string{odd.method: odd.result}, host.Settings{}, func(t *testing.T, c *mcpclient.Client, _ mcp.Revision) { odd.check(t, c) })
+		})
+	}
+}

@@ -81,7 +81,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	case kind != mcp.ResultComplete:
 		return nil, invalid("resultType %.64q is not a valid result of %s", kind, r.Method)
 	}
-	if err := r.decode(raw); err != nil {
+	if err := c.decode(r.Method, raw, r.result); err != nil {
 		return nil, invalid("%w", err)
 	}
 	return r.result, nil
@@ -325,10 +325,18 @@ func (w *call) Receive(m jsonrpc.Message) {
 func (w *call) Cancel(id jsonrpc.ID) []byte { return w.conn.dialect().Cancel(id, w.cancelReason()) }
 
 // callHandler decodes the params of a notification and calls the handler with them.
-// It does nothing without a handler or with params that it cannot decode.
+// It does nothing without a handler or with params that it cannot decode. What is left out of params is
+// not logged, because a server can send any number of notifications.
 func callHandler[Params any](c *Client, handler func(Params), m jsonrpc.Message) {
+	if handler == nil {
+		return
+	}
 	var params Params
-	if handler != nil && json.Unmarshal(m.Params, &params) == nil {
+	err := json.Unmarshal(m.Params, &params)
+	if err != nil {
+		_, err = dialect.DecodeLenient(m.Params, &params)
+	}
+	if err == nil {
 		c.runHandler(m.Method, func() { handler(params) })
 	}
 }

@@ -102,7 +102,7 @@ func TestInvalidResponseIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-006a", "R-017b", "R-018")
 	for name, result := range map[string]string{
-		"wrong shape":                `{"content":"text"}`,
+		"result type of no text":     `{"resultType":7,"content":[]}`,
 		"unknown result type":        `{"resultType":"task","content":[]}`,
 		"both a result and an error": `{"content":[]},"error":{"code":1,"message":"no"}`,
 		"a result and params":        `{"content":[]},"params":{}`,

@@ -34,9 +34,6 @@ func list[Page, Item any](
 		var restart listRestart
 		opts := append(slices.Clip(opts), reportHit(&restart.cachedAt))
 		loop := loopGuard{maxPages: c.opts.maxPages()}
-		endEarly := func(reason error) {
-			c.opts.logger().Warn("list of the server ended early", "server", c.target.String(), "method", method, "error", reason)
-		}
 		for cursor := (*string)(nil); ; {
 			cursorCached := !restart.cachedAt.IsZero()
 			ctx, requested := c.undeclaredContext(ctx, method, declared || cursor != nil)
@@ -51,8 +48,8 @@ func list[Page, Item any](
 			if !declared && (answered(err) || errors.Is(err, errUndeclaredSilent)) {
 				return
 			}
-			if answered(err) && cursor != nil && *cursor == "" { // some servers end a list so
-				endEarly(err)
+			atEnd := cursor != nil && *cursor == "" // some servers end a list so: there is no such page
+			if answered(err) && atEnd {
 				return
 			}
 			if err != nil {
@@ -83,7 +80,9 @@ func list[Page, Item any](
 			}
 			restart.add(names)
 			if err := loop.check(*next, names); err != nil {
-				endEarly(err)
+				if !atEnd {
+					c.opts.logger().Warn("list of the server ended early", "server", c.target.String(), "method", method, "error", err)
+				}
 				return
 			}
 			cursor = next

@@ -74,10 +74,14 @@ func TestListsFollowCursors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, target := serve(t, stateless(test.pages.handle))
-			c := connect(t, target, nil)
+			var log lockedLog
+			c := connect(t, target, &mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			got, err := names(t, c)
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if strings.HasPrefix(name, "an empty") && log.String() != "" { // nothing is missing
+				t.Errorf("got the log %q, want nothing in it", log.String())
 			}
 			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasPrefix(err.Error(), test.err)) {
 				t.Errorf("got error %v, want %q", err, test.err)

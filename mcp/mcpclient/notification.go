@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -112,7 +113,9 @@ func (c *Client) resourceUpdated(params jsontext.Value) error {
 func (c *Client) logMessage(params jsontext.Value) error {
 	var p mcp.LoggingMessageParams
 	if err := decodeParams(mcp.NotificationMessage, params, &p); err != nil {
-		return err
+		if _, unreadable := dialect.DecodeLenient(params, &p); unreadable != nil {
+			return err
+		}
 	}
 	if h := c.opts.OnLog; h != nil {
 		h(c.ctx, &p)

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -36,12 +37,15 @@ func (c *Client) Templates(ctx context.Context, opts ...CallOption) iter.Seq2[mc
 
 func offersResources(s mcp.ServerCapabilities) bool { return s.Resources != nil }
 
-// ReadResource reads a resource. If it does not exist, the error is an *mcp.Error with
+// ReadResource reads a resource. Contents without a URI get that of the resource. If it does not exist, the error is an *mcp.Error with
 // the code CodeResourceNotFound or, in the stateless era, CodeInvalidParams.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
 	result, err := request[mcp.ReadResourceResult](ctx, c, mcp.MethodResourcesRead, &mcp.ReadResourceParams{URI: uri}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", uri, err)
+	}
+	for i := range result.Contents {
+		result.Contents[i].URI = cmp.Or(result.Contents[i].URI, uri)
 	}
 	return result, nil
 }

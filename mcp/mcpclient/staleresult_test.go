@@ -117,7 +117,7 @@ func TestNoStaleResultIsUsedWithoutAReason(t *testing.T) {
 		"HTTP 403":         {fail: status(403)},
 		"HTTP 404":         {fail: status(404)},
 		"not found":        {fail: protocolError(-32602)},
-		"not valid":        {fail: func(e *exchange) { e.json(200, e.result(`[]`)) }},
+		"not valid":        {fail: func(e *exchange) { e.json(200, e.result(`{"resultType":"weird"}`)) }},
 		"off":              {fail: status(500), change: func(o *mcpclient.Options) { o.Cache.StaleIfError = 0 }},
 		"no cache":         {fail: status(500), opts: []mcpclient.CallOption{mcpclient.NoCache()}},
 		"pin of server":    {change: func(o *mcpclient.Options) { o.Pins.Server = "0123" }},
