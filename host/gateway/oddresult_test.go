@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,4 +216,36 @@ func TestResultsOffTheirFormatReachTheClient(t *testing.T) {
 			eachOddPair(t, map[string]string{odd.method: odd.result}, host.Settings{}, func(t *testing.T, c *mcpclient.Client, _ mcp.Revision) { odd.check(t, c) })
 		})
 	}
+}
+
+// A template that cannot be parsed answers for no plain URI. Who names its server reaches it.
+func TestTemplateThatCannotBeParsedIsReadByItsQualifiedURI(t *testing.T) {
+	t.Parallel()
+	eachOddPair(t, map[string]string{
+		mcp.MethodResourceTemplatesList: `{"resourceTemplates":[{"uriTemplate":"odd://x/{a b}","name":"odd"}]}`,
+		mcp.MethodResourcesRead:         `{"contents":[{"uri":"odd://x/1","text":"done"}]}`,
+	}, host.Settings{}, func(t *testing.T, c *mcpclient.Client, _ mcp.Revision) {
+		var listed []string
+		for template, err := range c.Templates(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed = append(listed, template.URITemplate)
+		}
+		if !slices.Contains(listed, "odd://x/{a b}") {
+			t.Errorf("got the templates %q, want the one that cannot be parsed in them", listed)
+		}
+		for uri, want := range map[string]string{
+			host.QualifiedURI("o", "odd://x/1"):     "done",
+			host.QualifiedURI("o", "odd://x/a%20b"): "done",
+			"odd://x/2":                             "", // not named by a result
+			host.QualifiedURI("o", "odd://y/1"):     "",
+			host.QualifiedURI("p", "odd://x/1"):     "",
+		} {
+			r, err := c.ReadResource(t.Context(), uri)
+			if want == "" && mcp.CodeOf(err) == "" || want != "" && (err != nil || r.Contents[0].Text != want) {
+				t.Errorf("%s: got %+v, %v, want %q", uri, r, err, want)
+			}
+		}
+	})
 }

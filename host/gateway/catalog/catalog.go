@@ -49,6 +49,7 @@ type Catalog struct {
 	// parsed are the admitted templates that can be used, in their order, and competing those
 	// among them that answer for plain URIs, too.
 	parsed, competing []*mcpserver.URITemplate
+	unparsed          []string // the beginnings, up to the first variable, of those that cannot be parsed
 }
 
 // HasCompletions reports whether the upstream completes arguments of prompts and variables of templates.

@@ -2,17 +2,21 @@ package catalog
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// parseTemplates parses the admitted templates that can be used.
+// parseTemplates parses the admitted templates.
 func (c *Catalog) parseTemplates() {
-	c.parsed, c.competing = nil, nil
+	c.parsed, c.competing, c.unparsed = nil, nil, nil
 	for i := range c.admitted.Templates {
 		uriTemplate := c.admitted.Templates[i].URITemplate
 		parsed, err := mcpserver.ParseURITemplate(uriTemplate)
 		if err != nil {
+			literal, _, _ := strings.Cut(uriTemplate, "{")
+			c.unparsed = append(c.unparsed, literal)
 			continue
 		}
 		c.parsed = append(c.parsed, parsed)
@@ -24,6 +28,12 @@ func (c *Catalog) parseTemplates() {
 
 func (c *Catalog) parsedTemplates() []*mcpserver.URITemplate    { return c.parsed }
 func (c *Catalog) competingTemplates() []*mcpserver.URITemplate { return c.competing }
+
+// mayExpandTo reports whether one of the templates that cannot be parsed may stand for a URI: it begins as the
+// template does. Only its upstream knows more, so this decides about qualified URIs alone, which name it.
+func (c *Catalog) mayExpandTo(uri string) bool {
+	return slices.ContainsFunc(c.unparsed, func(literal string) bool { return strings.HasPrefix(uri, literal) })
+}
 
 // templateSearch is the search for templates that match URIs. It ends with the request for which it
 // is, and when its work is used up: upstreams choose the templates and the URIs in results, and can

@@ -127,7 +127,7 @@ func (v View) claim(uri string) (since uint64, on *link.Conn) {
 }
 
 // resource reports whether the upstream has a resource for the caller: in its lists, in a result,
-// or by a template. If on is not nil, the resource is read over that connection.
+// or by a template, also one that cannot be parsed. If on is not nil, the resource is read over that connection.
 func (v View) resource(search *templateSearch, uri string) (on *link.Conn, ok bool) {
 	if v.source.Visible().hasResource(uri) || v.source.set.namedResources.has(v.caller, v.source.Key, uri) {
 		return nil, true
@@ -135,20 +135,28 @@ func (v View) resource(search *templateSearch, uri string) (on *link.Conn, ok bo
 	if since, on := v.claim(uri); since > 0 {
 		return on, true
 	}
-	return v.matchesTemplate(search, uri, (*Catalog).parsedTemplates)
+	if on, ok := v.matchesTemplate(search, uri, (*Catalog).parsedTemplates); ok {
+		return on, true
+	}
+	return v.find(func(c *Catalog) bool { return c.mayExpandTo(uri) })
 }
 
 // matchesTemplate reports whether one of some templates that the caller can use matches a URI.
 func (v View) matchesTemplate(search *templateSearch, uri string, of func(*Catalog) []*mcpserver.URITemplate) (on *link.Conn, ok bool) {
-	if search.finds(of(v.source.Visible()), uri) {
+	return v.find(func(c *Catalog) bool { return search.finds(of(c), uri) })
+}
+
+// find reports whether something is in one of the catalogs that the caller can use, and over which connection.
+func (v View) find(has func(*Catalog) bool) (on *link.Conn, ok bool) {
+	if has(v.source.Visible()) {
 		return nil, true
 	}
 	capable, own := v.features()
-	if search.finds(of(capable.catalog()), uri) {
+	if has(capable.catalog()) {
 		return nil, true
 	}
 	for _, features := range own {
-		if search.finds(of(features.found), uri) {
+		if has(features.found) {
 			return features.on, true
 		}
 	}
