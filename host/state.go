@@ -38,7 +38,7 @@ type factsOfState struct {
 }
 
 var stateFacts = map[State]factsOfState{
-	Starting:      {listsFeatures: true, takesCalls: true, readsLists: true, isFault: true},
+	Starting:      {listsFeatures: true, takesCalls: true, readsLists: true},
 	Ready:         {listsFeatures: true, takesCalls: true, readsLists: true, isUp: true},
 	Idle:          {listsFeatures: true, takesCalls: true, readsLists: true, isUp: true},
 	Degraded:      {listsFeatures: true, takesCalls: true, readsLists: true, isUp: true},
@@ -63,6 +63,6 @@ func (s State) ReadsLists() bool { return stateFacts[s].readsLists }
 // change the state.
 func (s State) IsUp() bool { return stateFacts[s].isUp }
 
-// IsFault reports whether a call for which there is no connection says that the upstream does not work. If
-// it is Starting, the start takes too long.
+// IsFault reports whether a call for which there is no connection says that the upstream does not work. A
+// start that takes long is not a call that has failed.
 func (s State) IsFault() bool { return stateFacts[s].isFault }

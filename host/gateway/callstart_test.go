@@ -23,6 +23,8 @@ type slowStarter struct {
 	from   int32
 	starts atomic.Int32
 	goOn   chan struct{}
+
+	gateway *gateway.Gateway // made by client
 }
 
 func newSlowStarter(from int32) *slowStarter {
@@ -50,7 +52,7 @@ func (s *slowStarter) client(t *testing.T, revision mcp.Revision) *mcpclient.Cli
 	t.Helper()
 	ready := newServer("r")
 	ready.Tool("greet", "Greet", greet)
-	g := startWith(t, &gateway.Options{Admit: func(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
+	s.gateway = startWith(t, &gateway.Options{Admit: func(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
 		if u.Key == "s" && s.starts.Add(1) >= s.from {
 			select {
 			case <-s.goOn:
@@ -59,7 +61,7 @@ func (s *slowStarter) client(t *testing.T, revision mcp.Revision) *mcpclient.Cli
 		}
 		return u, ctx.Err()
 	}}, s.Upstream, upstream("r", ready))
-	return mcptest.Connect(t, g.Server(), &mcpclient.Options{
+	return mcptest.Connect(t, s.gateway.Server(), &mcpclient.Options{
 		Logger: quiet, Revisions: []mcp.Revision{revision}, Timeouts: mcpclient.TimeoutOptions{Call: time.Hour},
 	})
 }

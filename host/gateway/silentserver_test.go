@@ -297,3 +297,21 @@ func TestFeatureOfAServerThatHasNeverListedIsNotUnknown(t *testing.T) {
 		})
 	}
 }
+
+// The server is ready on its shared connection, and each caller's own takes longer than its calls wait. A start is
+// no call that has failed, whichever connection starts.
+func TestSlowStartIsNotAFailedCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowStarter(2)
+		c := s.client(t, mcp.V20251125)
+		for range 4 {
+			if result, err := c.CallTool(t.Context(), "s__count", nil); err != nil || result.Content.Text() != stillStarting {
+				t.Fatalf("got %+v, %v, want %q", result, err, stillStarting)
+			}
+		}
+		if got := s.gateway.Status()[0]; got.State != host.Ready {
+			t.Errorf("got %s (%s), want the server ready", got.State, got.Reason)
+		}
+	})
+}
