@@ -40,6 +40,8 @@ var floors = []placement{
 	{floor: 0, path: "internal/testdir", only: none},
 	// The texts of hostile peers, for tests.
 	{floor: 0, path: "internal/hostiletext", only: none},
+	// The names of secrets, which the library and the host hide.
+	{floor: 0, path: "internal/secretname", only: none},
 	// Encodings and RFCs, which do not know MCP.
 	{floor: 0, path: "mcp/internal/backoff", only: none},
 	{floor: 0, path: "mcp/internal/drain", only: none},
@@ -77,7 +79,7 @@ var floors = []placement{
 	{floor: 2, path: "internal/testengine", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/replica", only: []string{"mcp", "mcp/internal/drain", "mcp/internal/seal", "mcp/internal/usercode"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp/internal/textcache", "mcp"}},
-	{floor: 2, path: "mcp/mcpwire", only: []string{"mcp", "mcp/internal/httpheader"}},
+	{floor: 2, path: "mcp/mcpwire", only: []string{"mcp", "mcp/internal/httpheader", "internal/secretname"}},
 	// One message and its reply, the transports that carry messages, and what a server offers.
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/changes", beside: []string{"mcp/internal/exchange"}},
@@ -110,7 +112,7 @@ var floors = []placement{
 	{floor: 5, path: "x/internal/mirror", only: []string{"mcp", "mcp/mcpserver"}},
 	{floor: 5, path: "x/internal/mirror/mirrortest", only: []string{"mcp", "mcp/mcpclient", "mcp/mcpserver", "mcp/mcptest"}},
 	// The host: its domain, and packages for one job each that do not import each other.
-	{floor: 6, path: "host", only: sdk},
+	{floor: 6, path: "host", only: append([]string{"internal/secretname"}, sdk...)},
 	{floor: 6, path: "host/userfile", only: none},
 	{floor: 6, path: "host/userkey", only: []string{"host/userfile"}, beside: []string{"host/userfile"}},
 	{floor: 6, path: "host/state", only: []string{"host/userfile", "host/userkey", "mcp"}, beside: []string{"host/userfile", "host/userkey"}},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fondaco/fondaco/internal/secretname"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -31,9 +32,9 @@ func SecretField(p *mcp.ElicitParams) string {
 	switch {
 	case s.secret != "":
 		return s.secret
-	case s.text != "" && asksForSecret(p.Message, secretRequest):
+	case s.text != "" && asksForSecret(p.Message, secretname.Request):
 		return s.text
-	case s.number != "" && asksForSecret(p.Message, secretNumber):
+	case s.number != "" && asksForSecret(p.Message, secretname.Number):
 		return s.number
 	}
 	return ""
@@ -41,11 +42,11 @@ func SecretField(p *mcp.ElicitParams) string {
 
 // asksForSecret reports whether a message asks for a secret. A password in another language counts
 // wherever it is named.
-func asksForSecret(message string, use secretUse) bool {
+func asksForSecret(message string, use secretname.Use) bool {
 	all := textWords(message)
 	asked := 0 // words that are left after one that asks
 	for i, word := range all {
-		if asked > 0 && secretAt(all, i, use) {
+		if asked > 0 && secretname.MeanAt(all, i, use) {
 			return true
 		}
 		asked--
@@ -144,6 +145,6 @@ func readFormField(raw jsontext.Value) (f formField) {
 
 func (f formField) isSecret(name string) bool {
 	return strings.EqualFold(f.format, "password") || f.writeOnly ||
-		meanSecret(nameWords(name), secretName) || meanSecret(nameWords(f.title), secretName) || meanSecret(textWords(f.title), secretText) ||
-		(f.isText || f.isNumber) && meanSecret(textWords(f.description), secretText)
+		meanSecret(nameWords(name), secretname.Field) || meanSecret(nameWords(f.title), secretname.Field) || meanSecret(textWords(f.title), secretname.Text) ||
+		(f.isText || f.isNumber) && meanSecret(textWords(f.description), secretname.Text)
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/internal/secretname"
 )
 
 // namedValue matches the name of a value and the first character of that, without quotes: "name: value"
@@ -60,7 +62,7 @@ func secretLength(name, text string) int {
 	switch {
 	case strings.HasPrefix(line, Hidden), proseWords[strings.ToLower(strings.TrimRight(word, ".:!?"))], strings.HasPrefix(line[len(word):], "("):
 		return 0
-	case meanSecret(all, secretText) && !strings.HasSuffix(last, "s"), isLine && strings.ContainsAny(line, "=0123456789"), looksRandom(word), slices.Contains(all, "pin") && isNumber(word):
+	case meanSecret(all, secretname.Text) && !strings.HasSuffix(last, "s"), isLine && strings.ContainsAny(line, "=0123456789"), looksRandom(word), slices.Contains(all, "pin") && isNumber(word):
 		if isLine {
 			return len(strings.TrimRight(line, " \t"))
 		}

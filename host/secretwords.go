@@ -4,58 +4,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/fondaco/fondaco/internal/secretname"
 )
-
-// secretUse says where words mean a secret.
-type secretUse uint8
-
-const (
-	secretText    secretUse = 1 << iota // a text about a field
-	secretRequest                       // a message that asks for a text
-	secretNumber                        // a message that asks for a number
-	secretName                          // the name or the title of a field
-	secretHidden                        // the name of a value that is not shown
-
-	secretAlways = secretText | secretRequest | secretNumber | secretName | secretHidden
-)
-
-// secretWords are words for secrets, each run together, with where they mean one. Those of
-// secretAlways have a plural, too.
-var secretWords = func() map[string]secretUse {
-	all := make(map[string]secretUse)
-	for use, words := range map[secretUse]string{
-		secretAlways: `password passwd passphrase passcode pwd secret apikey accesskey privatekey secretkey signingkey encryptionkey sshkey
-			recoverykey licensekey licencekey authkey masterkey accountkey accesstoken authtoken apitoken bearertoken refreshtoken sessiontoken
-			idtoken personalaccesstoken oauthtoken securitytoken credential cvv cvc ssn creditcard cardnumber seedphrase mnemonic recoverycode
-			recoveryphrase onetimecode onetimepassword 2fa mfa totp otp verificationcode`,
-		secretRequest | secretName | secretHidden:                `token`,
-		secretRequest | secretNumber | secretName | secretHidden: `pin`,
-		secretName | secretHidden:                                `iban jwt cookie`,
-		secretHidden:                                             `cookies signature authorization bearer sessionid sessid connectionstring`,
-	} {
-		for word := range strings.FieldsSeq(words) {
-			all[word] = use
-			if use == secretAlways {
-				all[word+"s"] = use
-			}
-		}
-	}
-	return all
-}()
-
-var (
-	// wholeSecretNames are names of values that are not shown. They mean other things within
-	// names of several words.
-	wholeSecretNames = []string{"key", "auth", "code", "pass", "tokens", "sig", "creds"}
-	// secretEndings mean a secret at the end of a longer word, too, such as dbpassword.
-	secretEndings = []string{"password", "passwords", "passwd", "passphrase", "pwd", "secret", "secrets", "apikey"}
-	// secretFacts follow words for a secret in the name of something that is none, such as
-	// password_length.
-	secretFacts = []string{"count", "limit", "budget", "length", "size", "type", "url", "uri", "endpoint", "policy", "expiry"}
-)
-
-// maxSecretWords limits the words of one entry of secretWords, such as one time password.
-const maxSecretWords = 3
 
 // passwords are words for a password in other languages.
 var passwords = func() []string {
@@ -75,7 +26,7 @@ var passwords = func() []string {
 // one or several together mean a secret.
 func IsSecretName(name string) bool {
 	all := nameWords(name)
-	return len(all) == 1 && slices.Contains(wholeSecretNames, all[0]) || meanSecret(all, secretHidden)
+	return secretname.Is(all) || nameForeignPassword(all)
 }
 
 // plainKeys are words in front of "key" in names of what is no secret.
@@ -108,29 +59,8 @@ var (
 )
 
 // meanSecret reports whether some of the words mean a secret at a place of a use.
-func meanSecret(all []string, use secretUse) bool {
-	for i := range all {
-		if secretAt(all, i, use) {
-			return true
-		}
-	}
-	return nameForeignPassword(all)
-}
-
-// secretAt reports whether one of the words, or it and the next ones, mean a secret at a place of
-// a use.
-func secretAt(all []string, i int, use secretUse) bool {
-	isName := use&(secretName|secretHidden) != 0
-	for end := i + 1; end <= min(i+maxSecretWords, len(all)); end++ {
-		text := strings.Join(all[i:end], "")
-		if secretWords[text]&use == 0 && !(end == i+1 && endsInSecret(text)) {
-			continue
-		}
-		if rest := all[end:]; !isName || len(rest) != 1 || !slices.Contains(secretFacts, rest[0]) {
-			return true
-		}
-	}
-	return false
+func meanSecret(all []string, use secretname.Use) bool {
+	return secretname.Mean(all, use) || nameForeignPassword(all)
 }
 
 // nameForeignPassword reports whether some of the words are a password in another language, or
@@ -145,32 +75,11 @@ func nameForeignPassword(all []string) bool {
 	})
 }
 
-func endsInSecret(word string) bool {
-	return slices.ContainsFunc(secretEndings, func(ending string) bool { return strings.HasSuffix(word, ending) })
-}
-
 // textWords returns the words of a text in small letters, without disguise.
 func textWords(text string) []string { return words(foldLookalikes(text)) }
 
 // nameWords returns the words of a name or a title, also of one in camel case, without the numbers
 // that follow them.
 func nameWords(name string) []string {
-	var b strings.Builder
-	letters := []rune(name)
-	for i, r := range letters {
-		if i > 0 && unicode.IsUpper(r) {
-			endsAcronym := i+1 < len(letters) && unicode.IsLower(letters[i+1])
-			if before := letters[i-1]; unicode.IsLower(before) || endsAcronym && (unicode.IsUpper(before) || unicode.IsDigit(before)) {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteRune(r)
-	}
-	all := textWords(b.String())
-	for i, word := range all {
-		if trimmed := strings.TrimRight(word, "0123456789"); trimmed != "" {
-			all[i] = trimmed
-		}
-	}
-	return all
+	return secretname.TrimNumbers(textWords(secretname.SplitCase(name)))
 }

@@ -51,6 +51,7 @@ func TestLinesShowWhatAMessageIs(t *testing.T) {
 func TestLinesHaveNoSecrets(t *testing.T) {
 	for _, c := range []struct{ params, want string }{
 		{`{"password":"x","Api-Key":"x","api_key":"x","client_secret":"x"}`, `{"password":"[redacted]","Api-Key":"[redacted]","api_key":"[redacted]","client_secret":"[redacted]"}`},
+		{`{"creditCard":"x","recovery_code":"x","cardPin":"x","X-Amz-Signature":"x","progressToken":"p","max_tokens":5}`, `{"creditCard":"[redacted]","recovery_code":"[redacted]","cardPin":"[redacted]","X-Amz-Signature":"[redacted]","progressToken":"p","max_tokens":5}`},
 		{`{"pwd":"x","PIN":1,"options":"y","pinned":"y"}`, `{"pwd":"[redacted]","PIN":"[redacted]","options":"y","pinned":"y"}`},
 		{`{"credentials":{"user":"x"}}`, `{"credentials":"[redacted]"}`},
 		{`{"deep":[{"token":"x"}]}`, `{"deep":[{"token":"[redacted]"}]}`},

@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/fondaco/fondaco/internal/secretname"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
@@ -21,18 +22,10 @@ const (
 	textHead = 128
 )
 
-// secretNames are parts of the names of members and headers that have secrets, in lower case and
-// without separators.
-var secretNames = []string{
-	"password", "passwd", "passphrase", "secret", "apikey", "privatekey", "accesskey", "credential", "authorization", "cookie",
-	"accesstoken", "refreshtoken", "idtoken", "authtoken", "bearer", "dpop", "assertion", "codeverifier", "requeststate",
-	"passcode", "connectionstring", "sessionid", "seedphrase", "mnemonic",
-}
+// protocolSecrets are members of MCP and OAuth that carry secrets, in lower case and without separators.
+var protocolSecrets = []string{"dpop", "assertion", "codeverifier", "requeststate"}
 
-// wholeSecretNames mean something else within other names.
-var wholeSecretNames = []string{"pwd", "pin", "otp", "totp", "jwt", "cvv", "cvc", "ssn", "iban"}
-
-// notSecret are names that secretNames would find.
+// notSecret are members of MCP whose names are those of secrets.
 var notSecret = []string{"progresstoken"}
 
 var separators = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
@@ -40,11 +33,8 @@ var separators = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 // isSecret reports whether a member or header of that name has a secret.
 func isSecret(name string) bool {
 	plain := separators.Replace(strings.ToLower(name))
-	if slices.Contains(notSecret, plain) {
-		return false
-	}
-	return strings.HasSuffix(plain, "token") || slices.Contains(wholeSecretNames, plain) ||
-		slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(plain, part) })
+	return !slices.Contains(notSecret, plain) && (secretname.Contains(name) ||
+		slices.ContainsFunc(protocolSecrets, func(part string) bool { return strings.Contains(plain, part) }))
 }
 
 // headerValue returns the value of a header without secrets: of credentials the scheme, of the id of a
