@@ -53,8 +53,16 @@ func codedErrorf(code int, format string, args ...any) error {
 	return &codedError{code, fmt.Errorf(format, args...)}
 }
 
-// usagef returns an error in the command: what was found and what would be right.
-func usagef(format string, args ...any) error { return codedErrorf(exitUsage, format, args...) }
+// usageError is an error in the command line, about which the help of the command says more. An error in
+// a file has the same exit code and is none.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+// usagef returns an error in the command line: what was found and what would be right.
+func usagef(format string, args ...any) error {
+	return &codedError{exitUsage, &usageError{fmt.Errorf(format, args...)}}
+}
 
 // exitCode returns the exit code of an error: its own, or that of its kind.
 func exitCode(err error) int {
@@ -108,7 +116,7 @@ func (m *Main) printError(err error) {
 		name += " " + m.entry.name
 	}
 	m.message("%s: %s", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
-	if exitCode(err) == exitUsage && m.entry != nil {
+	if _, usage := errors.AsType[*usageError](err); usage && m.entry != nil {
 		m.message("%s %s --help shows how it is used", m.program(), m.entry.name)
 	}
 }
