@@ -32,6 +32,7 @@ func (h *hostProcess) serveControl(port int, endpoint string) {
 			Questions:   h.questions.functions(),
 			Status:      func() control.Status { return h.controlStatus(endpoint) },
 			Report:      func() any { return h.report() },
+			Record:      h.recordUntil,
 			Retry:       h.gateway.Retry,
 			Reload:      h.reload,
 			Revoked:     h.revoked.endedFor,

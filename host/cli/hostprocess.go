@@ -52,6 +52,7 @@ type hostProcess struct {
 	questions     *userQuestions     // nil for the demonstration
 	gateway       *gateway.Gateway
 	traffic       *traffic.Recorder // the last messages of clients and upstreams
+	recordings    recordings
 	limits        reachedLimits
 	startedAt     time.Time
 	revoked       *revocations // nil without a directory for state, and in a host for one command

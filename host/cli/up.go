@@ -36,6 +36,8 @@ type upCommand struct {
 	store     string // address of what hosts share; empty for that of the environment, if any
 	replicas  *replicas
 	pprof     string // address for profiles; empty for none
+	record    string // directory of recordings; empty for none
+	size      int64  // of that directory, in MiB
 }
 
 func (v *upCommand) declare(f *flag.FlagSet) {
@@ -45,6 +47,8 @@ func (v *upCommand) declare(f *flag.FlagSet) {
 	v.auth.declare(f)
 	v.transport.declare(f)
 	v.names.declare(f)
+	f.StringVar(&v.record, "record", "", "record the messages in `DIR`, with their bodies, without secrets")
+	declareRecordingSize(f, "record-size", &v.size)
 	f.StringVar(&v.pprof, "pprof", "", "serve profiles of the host at `HOST:PORT`, on loopback")
 }
 
@@ -85,6 +89,9 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if err := v.open(m, web, s.onStatus); err != nil {
 		return err
 	}
+	if err := v.startRecording(); err != nil {
+		return err
+	}
 	if v.revoked, err = v.newRevocations(ctx, v.auth.required()); err != nil {
 		return err
 	}
@@ -108,6 +115,22 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	defer v.replicas.run(ctx)()
 	defer v.gateway.Close() // before another host starts processes of the same callers
 	return v.serve(ctx, listener, s, protection)
+}
+
+// startRecording records from now on, if --record says so.
+func (v *upCommand) startRecording() error {
+	v.main.onClose(v.recordings.close)
+	if v.record == "" {
+		return nil
+	}
+	if v.size < 1 {
+		return usagef("--record-size %d: want at least 1, in MiB", v.size)
+	}
+	if _, err := v.recordings.start(v.main, v.record, v.size<<20); err != nil {
+		return usagef("--record: %w", err)
+	}
+	v.main.message("recording   in %s, with the bodies of messages", cleanLine(v.record))
+	return nil
 }
 
 // protection returns the protection of the host, nil without authentication.

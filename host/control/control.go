@@ -5,6 +5,7 @@
 //	GET  /status          what is running, a Status
 //	POST /retry?key=NAME  connect now to an upstream that failed or was not approved
 //	GET  /report          what the host knows for a report of a fault, without secrets
+//	POST /record?dir=D&bytes=N&for=T  record the messages until the request ends, or for a time
 //	POST /reload          read the configuration again
 //	POST /revoked?name=N  end what was revoked in the user's state; what was ended for N, an Ended
 //	POST /answer          answer a question to a person, an Answer
@@ -53,6 +54,8 @@ type Functions struct {
 	Status func() Status
 	// Report returns what a report of a fault has of the host, without secrets, to be encoded as JSON.
 	Report func() any
+	// Record records the messages of the host until ctx is done or the time is over.
+	Record func(ctx context.Context, r RecordRequest) error
 	// Retry reports whether the upstream exists.
 	Retry func(key string) bool
 	// Reload returns what is wrong with the configuration, in which case nothing changes.
@@ -79,6 +82,13 @@ func Handler(h Functions) http.Handler {
 	mux.HandleFunc("GET /report", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.MarshalWrite(w, h.Report(), json.Deterministic(true))
+	})
+	mux.HandleFunc("POST /record", func(w http.ResponseWriter, r *http.Request) {
+		asked, err := recordRequestOf(r.URL.Query())
+		if err == nil {
+			err = h.Record(r.Context(), asked)
+		}
+		writeError(w, err)
 	})
 	mux.HandleFunc("POST /retry", func(w http.ResponseWriter, r *http.Request) {
 		key := r.URL.Query().Get("key")

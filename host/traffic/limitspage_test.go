@@ -9,4 +9,6 @@ import (
 func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "messages whose envelopes a host keeps, of clients and upstreams; one text of a peer in them; requests and connections that are remembered to pair them",
 		Capacity, claim.Bytes(maxText), 2*maxEntries)
+	claim.Limit(t, "recordings in a directory; their number; those that are open; lines that wait to be written; an `initialize` that waits for its session",
+		claim.Bytes(DefaultDirectoryBytes), maxFiles, maxOpenFiles, claim.Bytes(maxQueued), claim.Bytes(maxHeld))
 }

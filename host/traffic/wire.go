@@ -13,6 +13,9 @@ const (
 	traceHeader   = "Traceparent"
 )
 
+// shownID is how much of the id of a session is shown. The rest is a secret of the client.
+const shownID = 8
+
 // wire is what an mcp.WireMessage says beside its message.
 type wire struct {
 	upstream   string
@@ -38,8 +41,7 @@ func wireOf(seed maphash.Seed, upstream string, m mcp.WireMessage) wire {
 	w.overHTTP, w.status = true, m.HTTP.Status
 	w.ends = w.status != 0 && !m.HTTP.Event
 	if id := m.HTTP.Header[sessionHeader]; len(id) > 0 && id[0] != "" {
-		const shown = 8 // the rest is a secret of the client
-		w.sessionID = short([]byte(id[0][:min(shown, len(id[0]))]))
+		w.sessionID = short([]byte(id[0][:min(shownID, len(id[0]))]))
 		w.session = hash(seed, upstream, []byte(id[0]))
 	}
 	if parent := m.HTTP.Header[traceHeader]; len(parent) > 0 {

@@ -85,7 +85,7 @@ type envelope struct {
 }
 
 // read sets what the line says about a message.
-func (l *Line) read(data jsontext.Value, maxBytes int, brief bool) {
+func (l *Line) read(data jsontext.Value, f form) {
 	var m envelope
 	if err := unmarshal(data, &m); err != nil {
 		l.invalid(data)
@@ -110,7 +110,7 @@ func (l *Line) read(data jsontext.Value, maxBytes int, brief bool) {
 		return
 	}
 	if len(payload) > 0 {
-		l.Payload, l.Cut = redacted(payload, maxBytes, brief)
+		l.Payload, l.Cut = redacted(payload, f)
 	}
 }
 

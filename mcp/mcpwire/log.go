@@ -18,6 +18,9 @@ type LogOptions struct {
 	// MaxBytes limits the message in a line, in bytes. A line of a longer message has the
 	// beginning, and the size of the message. Default: 4 KiB.
 	MaxBytes int
+	// MaxText limits each text in a message, in bytes. Of a longer one the line has the first 128 bytes.
+	// Default: 512.
+	MaxText int
 }
 
 func (o *LogOptions) orZero() LogOptions {
@@ -71,7 +74,8 @@ func (l *Log) line(now time.Time, m mcp.WireMessage, data jsontext.Value) *Line 
 		line.HTTP = newHTTPLine(m.HTTP)
 	}
 	if len(data) > 0 {
-		line.read(data, cmp.Or(l.log.options.MaxBytes, defaultMaxBytes), !l.log.options.JSON)
+		o := &l.log.options
+		line.read(data, form{most: cmp.Or(o.MaxBytes, defaultMaxBytes), maxText: cmp.Or(o.MaxText, maxText), brief: !o.JSON})
 	}
 	return line
 }

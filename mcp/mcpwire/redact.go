@@ -16,8 +16,8 @@ import (
 
 const (
 	redactedText = "[redacted]"
-	// maxText is the longest text of a message that is not shortened, and textHead what is kept of a
-	// longer one, in bytes.
+	// maxText is the longest text of a message that is not shortened by default, and textHead what is
+	// kept of a longer one, in bytes.
 	maxText  = 512
 	textHead = 128
 )
@@ -58,11 +58,17 @@ func headerValue(name, value string) string {
 	return publicText(value)
 }
 
-// redacted returns a JSON value without secrets and of about most bytes, a brief one without what a peer
-// says about itself in each message. It reports whether something was shortened or left out because of
-// its length.
-func redacted(value jsontext.Value, most int, brief bool) (jsontext.Value, bool) {
-	p := printer{in: newDecoder(value), most: most, brief: brief}
+// form is how much of a value is shown.
+type form struct {
+	most    int  // bytes of the value, about
+	maxText int  // bytes of a text in it
+	brief   bool // without the members of aboutPeer
+}
+
+// redacted returns a JSON value without secrets. It reports whether something was shortened or left out
+// because of its length.
+func redacted(value jsontext.Value, f form) (jsontext.Value, bool) {
+	p := printer{in: newDecoder(value), form: f}
 	if p.value() != nil {
 		return quote("[not JSON]"), true
 	}
@@ -71,7 +77,7 @@ func redacted(value jsontext.Value, most int, brief bool) (jsontext.Value, bool)
 
 // redactedID returns an id, a long one as a string with its beginning.
 func redactedID(value jsontext.Value) jsontext.Value {
-	id, _ := redacted(value, maxText, false)
+	id, _ := redacted(value, form{most: maxText, maxText: maxText})
 	if len(id) > maxText {
 		return quote(clip(string(id)))
 	}
@@ -95,11 +101,10 @@ var aboutPeer = map[string]bool{
 
 // printer copies a JSON value, in one line.
 type printer struct {
-	in    *jsontext.Decoder
-	out   bytes.Buffer
-	most  int
-	brief bool // without the members of aboutPeer
-	cut   bool
+	form
+	in  *jsontext.Decoder
+	out bytes.Buffer
+	cut bool
 }
 
 // full reports whether what follows is left out.
@@ -194,9 +199,9 @@ func (p *printer) member() error {
 // text writes a string, the beginning of a long one. Of a URL it leaves out the user and the query.
 func (p *printer) text(s string) {
 	s = publicText(s)
-	if len(s) > maxText {
+	if len(s) > p.maxText {
 		p.cut = true
-		s = clipAt(s, textHead)
+		s = clipAt(s, min(textHead, p.maxText))
 	}
 	p.out.Write(quote(s))
 }

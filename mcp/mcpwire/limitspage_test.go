@@ -1,0 +1,11 @@
+package mcpwire
+
+import (
+	"testing"
+
+	"github.com/fondaco/fondaco/internal/claim"
+)
+
+func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
+	claim.Limit(t, "a message in a recording; a line of a recording that is read; all of it", claim.Bytes(maxRecorded), claim.Bytes(maxRecordedLine), claim.Bytes(maxRecording))
+}
