@@ -45,6 +45,7 @@ var bans = []ban{
 		"host/notify",                // starts the program of the desktop, for 5 seconds at most
 		"host/approval/commandfiles", // looks programs up, and starts none
 		"host/policy",                // as well
+		"host/doctor",                // asks approved programs for their version, for 10 seconds at most
 	}},
 	{"math/rand", "", "crypto/rand, or math/rand/v2 where nobody may profit from guessing", nil},
 	{"math/rand/v2", "", "crypto/rand", []string{

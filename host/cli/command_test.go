@@ -143,7 +143,7 @@ func TestRefusedConnectionIsExplained(t *testing.T) {
 func TestHelpOfEachCommandFitsOneScreen(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"up", "stdio", "connect", "approve", "auth", "revoke", "audit", "servers", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
+		"up", "stdio", "connect", "approve", "auth", "revoke", "audit", "servers", "doctor", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
 		"completion", "version", "help",
 	} {
 		stdout, _, code := session{}.run(t.Context(), name, "--help")

@@ -174,6 +174,11 @@ func (h *hostProcess) openStores(o *gateway.Options) (err error) {
 	if err := h.refuseDenied(); err != nil {
 		return err
 	}
+	return h.openUserStores(o)
+}
+
+// openUserStores opens approvals, audit log and token store for the upstreams of the configuration.
+func (h *hostProcess) openUserStores(o *gateway.Options) (err error) {
 	if h.state, err = h.main.userState(); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (r *recordings) record(upstream string, m mcp.WireMessage) {
 // start begins to record in a directory until stop is called.
 func (r *recordings) start(m *Main, dir string, maxBytes int64) (stop func(), err error) {
 	d, err := traffic.OpenDirectory(dir, &traffic.DirectoryOptions{
-		MaxBytes: maxBytes, Hide: m.secrets.hidden, OnError: func(err error) { m.message("%s", cleanLine(err.Error())) },
+		MaxBytes: maxBytes, Hide: m.secrets.redactKnown, OnError: func(err error) { m.message("%s", cleanLine(err.Error())) },
 	})
 	if err != nil {
 		return nil, err

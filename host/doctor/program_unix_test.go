@@ -1,0 +1,158 @@
+//go:build unix
+
+package doctor_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/doctor"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+func init() {
+	faults = append(faults, programFaults...)
+	_ = os.Setenv("FONDACO_TEST_WITHHELD", "here") // in this process, whose environment programs do not inherit
+}
+
+var programFaults = []fault{
+	{
+		name: "not in the PATH", id: doctor.ProgramMissing, text: "the program notes-server is in no directory of the PATH",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) { program(t, u, "", "notes-server") },
+	},
+	{
+		name: "a path without a program", id: doctor.ProgramMissing, text: "/bin/notes-server", fix: "fondaco config show",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "", t.TempDir()+"/bin/notes-server")
+		},
+	},
+	{
+		name: "not executable", id: doctor.ProgramMode, text: "not executable", fix: "chmod +x ",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			dir := program(t, u, "", "notes-server")
+			write(t, filepath.Join(dir, "notes-server"), "#!/bin/sh", 0o600)
+		},
+	},
+	{
+		name: "no directory", id: doctor.ProgramDirectory, text: "no such file", fix: "mkdir -p ",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "exit 1", "notes-server")
+			u.Target.(*mcpclient.CommandTarget).Dir = t.TempDir() + "/nowhere"
+		},
+	},
+	{
+		name: "a file instead of a directory", id: doctor.ProgramDirectory, text: "is a file; want a directory", fix: "fondaco config check",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			dir := program(t, u, "exit 1", "notes-server")
+			u.Target.(*mcpclient.CommandTarget).Dir = filepath.Join(dir, "notes-server")
+		},
+	},
+	{
+		name: "a script without its interpreter", id: doctor.ProgramInterpreter, text: "names the interpreter lua5.9",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			dir := program(t, u, "", "notes-server")
+			write(t, filepath.Join(dir, "notes-server"), "#!/usr/bin/env lua5.9\n", 0o700)
+		},
+	},
+	{
+		name: "npx without node", id: doctor.RuntimeMissing, text: "npx needs node", fix: "install",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) { program(t, u, "exit 1", "npx") },
+	},
+	{
+		name: "a runtime that does not run", id: doctor.RuntimeFailed, text: "bad interpreter", fix: "deno --version",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "echo bad interpreter >&2; exit 1", "deno")
+		},
+	},
+	{
+		name: "an old node", id: doctor.RuntimeVersion, text: "is of version 16.20.2, and ", fix: "install",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			dir := program(t, u, "echo v16.20.2", "node", "dist/index.js")
+			write(t, filepath.Join(dir, "package.json"), `{"engines":{"node":">=18"}}`, 0o600)
+			write(t, filepath.Join(dir, "dist", "index.js"), "", 0o600)
+		},
+	},
+	{
+		name: "an old node for a package of npx", id: doctor.RuntimeVersion, text: "@acme/notes/package.json wants ^20.1 || >=22", fix: "install",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			dir := program(t, u, "exit 1", "npx", "-y", "@acme/notes@latest")
+			write(t, filepath.Join(dir, "node"), "#!/bin/sh\necho v20.0.0\n", 0o700)
+			write(t, filepath.Join(dir, "node_modules", "@acme", "notes", "package.json"), `{"engines":{"node":"^20.1 || >=22"}}`, 0o600)
+		},
+	},
+	{
+		name: "no Docker daemon", id: doctor.RuntimeDaemon, text: "Cannot connect to the Docker daemon", fix: "docker info",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "echo Cannot connect to the Docker daemon >&2; exit 1", "docker", "run", "notes")
+		},
+	},
+	{
+		name: "files that change meanwhile", id: doctor.ApprovalChanged, text: "it has changed", fix: "fondaco approve notes",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "echo v20.0.0", "node")
+			u.Target.(*mcpclient.CommandTarget).Verify = func() error { return &os.PathError{Op: "it has changed:", Path: "node", Err: os.ErrInvalid} }
+		},
+	},
+	{
+		name: "a crash at the start", id: doctor.ConnectionExited, text: "exited with status 3 before answering initialize: first | no database", fix: " --port 1",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "echo first >&2; echo no database >&2; exit 3", "notes-server", "--port", "1")
+		},
+	},
+	{
+		name: "a variable that the program does not get", id: doctor.ConnectionVariable, text: "the variable FONDACO_TEST_WITHHELD is set here", fix: "fondaco remove notes && fondaco add notes --env FONDACO_TEST_WITHHELD -- ",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "echo want FONDACO_TEST_WITHHELD >&2; exit 1", "notes-server")
+		},
+	},
+	{
+		name: "text on standard output", id: doctor.ConnectionOutput, text: `"Server started"`, fix: "fondaco doctor notes",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "echo Server started; exit 1", "notes-server")
+		},
+	},
+	{
+		name: "text before the first message", id: doctor.ConnectionOutput, text: "Server started", fix: "fondaco doctor notes", warning: true,
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, `echo Server started
+while read -r line; do case $line in
+*'"initialize"'*) echo '{"jsonrpc":"2.0","id":'"$(echo "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')"',"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}';;
+*'"id"'*) echo '{"jsonrpc":"2.0","id":'"$(echo "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')"',"error":{"code":-32601,"message":"no"}}';;
+esac; done`, "notes-server")
+		},
+	},
+	{
+		name: "a program that never answers", id: doctor.ConnectionTimeout, text: "waiting for the database", fix: "FONDACO_WIRE=1",
+		make: func(t *testing.T, u *host.Upstream, o *doctor.Options) {
+			program(t, u, "echo waiting for the database >&2; exec cat >/dev/null", "notes-server")
+			o.Start = 300 * time.Millisecond
+		},
+	},
+}
+
+// program makes a server that is a program, with a script as the program unless the script is empty. Its PATH
+// is one directory, which is its working directory, too.
+func program(t *testing.T, u *host.Upstream, script, name string, args ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if script != "" {
+		write(t, filepath.Join(dir, name), "#!/bin/sh\nPATH=/bin:/usr/bin\n"+script+"\n", 0o700)
+	}
+	target := mcpclient.Command(name, args...)
+	target.Dir, target.Env = dir, map[string]string{"PATH": dir}
+	u.Target = target
+	return dir
+}
+
+func write(t *testing.T, path, content string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
