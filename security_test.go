@@ -43,6 +43,7 @@ var bans = []ban{
 		"conformance",                // starts the official suite
 		"internal/testengine",        // starts engines for tests, and kills them with the test
 		"host/notify",                // starts the program of the desktop, for 5 seconds at most
+		"host/browser",               // as well
 		"host/approval/commandfiles", // looks programs up, and starts none
 		"host/policy",                // as well
 		"host/doctor",                // asks approved programs for their version, for 10 seconds at most

@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json/v2"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -340,7 +342,7 @@ func TestHostAttacksOwnership(t *testing.T) {
 				t.Errorf("got %+v, %v after %d questions, want the roots kept", result, err, roots)
 			}
 		},
-		"a text hides from the terminal and the page": func(t *testing.T) {
+		"a text hides from the terminal and the console": func(t *testing.T) {
 			o := attackOwnership(t, "hidden")
 			for _, command := range [][]string{{"tools"}, {"tools", "hidden/show"}, {"call", "hidden/show"}, {"servers"}, {"servers", "hidden"}} {
 				stdout, stderr, _ := o.user.run(append(command, "--json")...)
@@ -351,9 +353,10 @@ func TestHostAttacksOwnership(t *testing.T) {
 				}
 				_ = stdout // no terminal, and so unchanged
 			}
-			page := fetchText(t, strings.TrimSuffix(o.host.url, "/mcp")+"/")
-			if i := hostiletext.Unshown(page, "\n\t"); i >= 0 || !strings.Contains(page, "hidden/show") {
-				t.Errorf("the page has %.60q", page[max(i, 0):])
+			link, _, _ := o.user.run("open", "--print")
+			page := fetchConsole(t, strings.TrimSpace(link), "servers/hidden")
+			if i := hostiletext.Unshown(page, "\n\t"); i >= 0 || !strings.Contains(page, "<h1>hidden") {
+				t.Errorf("the console has %.60q", page[max(i, 0):])
 			}
 		},
 	} {
@@ -362,4 +365,34 @@ func TestHostAttacksOwnership(t *testing.T) {
 			attack(t)
 		})
 	}
+}
+
+// fetchConsole opens the console by a link, and returns one of its pages.
+func fetchConsole(t *testing.T, link, page string) string {
+	t.Helper()
+	response, err := http.Get(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	cookies := response.Cookies()
+	if len(cookies) != 1 {
+		t.Fatalf("%s: got %d, cookies %v, want a session", link, response.StatusCode, cookies)
+	}
+	origin, _, _ := strings.Cut(link, "/console/")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin+cookies[0].Path+page, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(cookies[0])
+	response, err = http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -18,7 +18,7 @@ import (
 
 // serveControl serves the control socket for other commands of the same user. Its path
 // depends on the port. If it fails the host works without it.
-func (h *hostProcess) serveControl(port int, endpoint string) {
+func (h *hostProcess) serveControl(port int, endpoint string, consoleLink func() string) {
 	m := h.main
 	listener, err := control.Listen(control.Path(control.Dir(m.getenv), port), m.logger())
 	if err != nil {
@@ -34,6 +34,7 @@ func (h *hostProcess) serveControl(port int, endpoint string) {
 			Report:      func() any { return h.report() },
 			Record:      h.recordUntil,
 			Retry:       h.gateway.Retry,
+			ConsoleLink: consoleLink,
 			Reload:      h.reload,
 			Revoked:     h.revoked.endedFor,
 			MCP:         asLocalUser(h.gateway.Server().HTTPHandler()),

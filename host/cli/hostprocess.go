@@ -55,6 +55,7 @@ type hostProcess struct {
 	recordings    recordings
 	limits        reachedLimits
 	startedAt     time.Time
+	console       consoleSource
 	revoked       *revocations // nil without a directory for state, and in a host for one command
 
 	reloading sync.Mutex // held while the upstreams of the gateway are replaced
@@ -356,6 +357,7 @@ func (h *hostProcess) approveAndAdmit(ctx context.Context, u *host.Upstream) (*h
 // recordDecision writes a decision to the audit log. It prints withheld definitions and
 // findings and, with --calls, calls.
 func (h *hostProcess) recordDecision(d host.Decision) error {
+	h.console.calls.Record(&d)
 	if h.audit != nil {
 		if err := h.audit.Write(d); err != nil {
 			return err

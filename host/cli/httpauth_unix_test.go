@@ -337,7 +337,7 @@ func TestProtectedHostRefusesOtherClients(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]int{
-		"/mcp": 401, "/sse": 401, "/": 404, "/readyz": 200, "/healthz": 200, "/.well-known/oauth-protected-resource": 200, "/debug/pprof/": 404,
+		"/mcp": 401, "/sse": 401, "/": 200, "/readyz": 200, "/healthz": 200, "/.well-known/oauth-protected-resource": 200, "/debug/pprof/": 404,
 	} {
 		resp, err := http.Get(base + path)
 		if err != nil {

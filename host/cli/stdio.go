@@ -58,7 +58,7 @@ func (v *stdioCommand) run(ctx context.Context, m *Main, operands []string) erro
 		return err
 	}
 	defer v.revoked.startWatching(ctx)()
-	v.serveControl(0, "") // for the answers to questions
+	v.serveControl(0, "", nil) // for the answers to questions
 	defer v.startQuestions(ctx, control.Path(control.Dir(m.getenv), 0))()
 	defer v.startWatching(ctx)()
 	defer v.startUpstreams(ctx, func() {})()

@@ -21,6 +21,7 @@ type summary struct {
 	tokens        string // the file of tokens that clients need; empty for none
 	tokenFlag     string // gives a token of that file to the commands of the summary; empty for none
 	demonstration bool
+	consoleLink   func() string // nil if no link may be printed
 
 	mu        sync.Mutex
 	lastLines map[string]string // last line of each upstream; nil before print
@@ -34,6 +35,11 @@ func (s *summary) print(g *gateway.Gateway) {
 	m := s.to
 	m.message("\n  endpoint   %s/mcp     all revisions", s.base)
 	m.message("             %s/sse     HTTP+SSE, for clients of %s", s.base, mcp.V20241105)
+	if s.consoleLink != nil {
+		m.message("  console    %s     once, within ten minutes", s.consoleLink())
+	} else {
+		m.message("  console    %s/     %s open opens it", s.base, m.program())
+	}
 	s.upstreams(g.Status())
 	m.message("\nAdd it to a client:\n")
 	s.clientEntries()

@@ -13,9 +13,9 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/demo"
-	"github.com/fondaco/fondaco/host/page"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -114,7 +114,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	}
 	defer v.replicas.run(ctx)()
 	defer v.gateway.Close() // before another host starts processes of the same callers
-	return v.serve(ctx, listener, s, protection)
+	return v.serve(ctx, listener, s, protection, v.newConsole(s.base, web.AllowedHosts))
 }
 
 // startRecording records from now on, if --record says so.
@@ -143,9 +143,13 @@ func (v *upCommand) protection(m *Main, base string, hosts []string) (*mcpauth.R
 
 // serve starts the upstreams, and serves until ctx is done. It does not wait for the
 // upstreams: the summary is printed when each of them is ready or has failed.
-func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary, r *mcpauth.Resource) error {
+func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary, r *mcpauth.Resource, c *console.Console) error {
 	m := v.main
-	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp")
+	defer context.AfterFunc(ctx, c.Close)()
+	if m.Interactive { // otherwise the messages may be a log
+		s.consoleLink = c.Link
+	}
+	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp", c.Link)
 	defer v.startQuestions(ctx, control.Path(control.Dir(m.getenv), listener.Addr().(*net.TCPAddr).Port))()
 	defer m.watchShared(ctx)()
 	defer v.startWatching(ctx)()
@@ -158,7 +162,7 @@ func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary
 	if !v.auth.required() && !v.auth.noAuth {
 		m.message("every user and program of this machine can use the host at this address; --protect requires a token")
 	}
-	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(s.base, r))
+	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(r, c))
 	if err != nil && ctx.Err() != nil {
 		m.message("shutdown: calls were cancelled: %v", err)
 		return nil
@@ -189,8 +193,8 @@ func (m *Main) sharedKeys() ([]mcpserver.Key, error) {
 }
 
 // routes returns the routes of the host: the MCP endpoints, checks for load balancers and
-// supervisors and, without authentication, a status page.
-func (v *upCommand) routes(base string, r *mcpauth.Resource) http.Handler {
+// supervisors, and the console, which authenticates the user itself.
+func (v *upCommand) routes(r *mcpauth.Resource, c *console.Console) http.Handler {
 	mux := http.NewServeMux()
 	streamable, events := v.gateway.Server().HTTPHandler(), v.gateway.Server().EventStreamHandler()
 	v.auth.serve(mux, r, v.revoked, map[string]endpoint{
@@ -198,9 +202,8 @@ func (v *upCommand) routes(base string, r *mcpauth.Resource) http.Handler {
 	})
 	mux.Handle(readyPath, v.gateway.Server().ReadyHandler())
 	mux.HandleFunc(healthPath, func(http.ResponseWriter, *http.Request) {})
-	if r == nil {
-		mux.Handle("GET /{$}", page.New(base, v.gateway))
-	}
+	mux.Handle("/{$}", c)
+	mux.Handle("/console/", c)
 	return v.replicas.accept(v.transport.fromProxies(mux))
 }
 

@@ -64,6 +64,13 @@ func (c *Client) Reload(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/reload", nil)
 }
 
+// ConsoleLink returns a URL that opens the console of the host in one browser, once.
+func (c *Client) ConsoleLink(ctx context.Context) (string, error) {
+	var l Link
+	err := c.do(ctx, http.MethodPost, "/console", &l)
+	return l.URL, err
+}
+
 // Revoked makes the host end what was revoked in the user's state, and returns what it has ended because a
 // name was revoked.
 func (c *Client) Revoked(ctx context.Context, name string) (Ended, error) {

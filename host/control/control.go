@@ -8,6 +8,7 @@
 //	POST /record?dir=D&bytes=N&for=T  record the messages until the request ends, or for a time
 //	POST /reload          read the configuration again
 //	POST /revoked?name=N  end what was revoked in the user's state; what was ended for N, an Ended
+//	POST /console         a link that opens the console, a Link
 //	POST /answer          answer a question to a person, an Answer
 //	POST /code?about=TEXT        show a person a code, without which another command does nothing
 //	POST /code/check?about=TEXT  check such a code, which the header Fondaco-Code has
@@ -49,6 +50,11 @@ type Ended struct {
 	Connections int `json:"connections"` // to upstreams, with their processes
 }
 
+// Link opens the console of a host in one browser, once.
+type Link struct {
+	URL string `json:"url"`
+}
+
 // Functions are what the socket gives access to.
 type Functions struct {
 	Status func() Status
@@ -63,6 +69,8 @@ type Functions struct {
 	// Revoked applies the list of what is revoked. It returns what was ended because a name was
 	// revoked, and why the list cannot be applied.
 	Revoked func(ctx context.Context, name string) (Ended, error)
+	// ConsoleLink returns a link to the console; nil if the host has none.
+	ConsoleLink func() string
 	// Questions are about the questions to a person; nil if the host has none.
 	Questions *QuestionFunctions
 	// MCP is the endpoint for the local user.
@@ -114,6 +122,12 @@ func Handler(h Functions) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.MarshalWrite(w, ended)
 	})
+	if h.ConsoleLink != nil {
+		mux.HandleFunc("POST /console", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.MarshalWrite(w, Link{h.ConsoleLink()})
+		})
+	}
 	if h.Questions != nil {
 		h.Questions.serve(mux)
 	}

@@ -1,0 +1,90 @@
+// Package browser opens a file in the web browser of the user, with the program that the system
+// has for it. No shell is involved.
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// ErrNone reports that there is no desktop, or no program of it that opens a file.
+var ErrNone = errors.New("no desktop was found")
+
+// openTime is how long the program of the system may take. A program that takes longer is the
+// browser, and goes on.
+const openTime = 5 * time.Second
+
+// variables are those of the desktop that the program gets.
+var variables = []string{
+	"BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION", "XDG_CURRENT_DESKTOP", "XDG_RUNTIME_DIR",
+	"XDG_DATA_DIRS", "HOME", "USER", "PATH", "LANG", "SystemRoot", "SystemDrive", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP",
+}
+
+// Open opens the file at an absolute path. Env looks up a variable, like os.LookupEnv. The error
+// wraps ErrNone if nothing could be tried.
+func Open(ctx context.Context, env func(string) (string, bool), path string) error {
+	program := find(env)
+	if program == nil {
+		return ErrNone
+	}
+	c := exec.Command(program[0], append(program[1:], path)...)
+	c.Env = []string{} // never nil, which would pass on all variables
+	for _, name := range variables {
+		if value, ok := env(name); ok {
+			c.Env = append(c.Env, name+"="+value)
+		}
+	}
+	c.Dir = filepath.Dir(program[0])
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("open the browser: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	wait := time.NewTimer(openTime)
+	defer wait.Stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return fmt.Errorf("open the browser: %s: %w", filepath.Base(program[0]), err)
+		}
+		return nil
+	case <-wait.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// find returns the program of the system with its arguments, or nil.
+func find(env func(string) (string, bool)) []string {
+	switch runtime.GOOS {
+	case "darwin":
+		return []string{"/usr/bin/open"}
+	case "windows":
+		if root, _ := env("SystemRoot"); filepath.IsAbs(root) {
+			return []string{filepath.Join(root, "System32", "rundll32.exe"), "url.dll,FileProtocolHandler"}
+		}
+		return nil
+	}
+	x11, _ := env("DISPLAY")
+	if wayland, _ := env("WAYLAND_DISPLAY"); x11+wayland == "" {
+		return nil
+	}
+	path, _ := env("PATH")
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue // the working directory may belong to a project
+		}
+		program := filepath.Join(dir, "xdg-open")
+		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return []string{program}
+		}
+	}
+	return nil
+}

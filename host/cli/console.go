@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/console"
+)
+
+// consoleSource is what the console in the browser shows of a host, and does to it.
+type consoleSource struct {
+	host  *hostProcess
+	calls console.Calls
+}
+
+// newConsole returns the console of a host at its root URL, which may be reached under further names.
+func (h *hostProcess) newConsole(base string, hosts []string) *console.Console {
+	h.console.host = h
+	return console.New(console.Options{Base: base, Hosts: hosts, Source: &h.console})
+}
+
+// Servers implements console.Source.
+func (s *consoleSource) Servers() []console.Server {
+	statuses := s.host.gateway.Status()
+	all, names := make([]console.Server, len(statuses)), make([]string, len(statuses))
+	for i := range statuses {
+		names[i] = statuses[i].Key
+		all[i] = console.Server{Status: statuses[i], Command: s.host.mendingCommand(&statuses[i]), Calls: s.calls.Of(statuses[i].Key)}
+	}
+	s.calls.Keep(names)
+	return all
+}
+
+// mendingCommand is what the user can type when a server is not ready, empty if nothing is known.
+func (h *hostProcess) mendingCommand(s *host.Status) string {
+	switch {
+	case s.State == host.NeedsSignIn:
+		return h.main.signInCommand(s.Key, h.config)
+	case s.State == host.NeedsApproval, s.WaitingCount > 0:
+		return h.main.approveCommand(s.Key, h.config)
+	}
+	return ""
+}
+
+// Retry implements console.Source.
+func (s *consoleSource) Retry(name string) bool { return s.host.gateway.Retry(name) }
+
+// Restart implements console.Source. What starts again passes all checks of a start.
+func (s *consoleSource) Restart(name string) error {
+	s.host.reloading.Lock()
+	defer s.host.reloading.Unlock()
+	all := s.host.configured()
+	remaining := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool { return u.Key == name })
+	if len(remaining) == len(all) {
+		return fmt.Errorf("server %q: %w", name, errUnknownServer)
+	}
+	s.host.gateway.Reload(remaining) // ends its connections and processes
+	s.host.gateway.Reload(all)
+	return nil
+}
+
+var errUnknownServer = errors.New("it is not in the configuration any more")

@@ -1,0 +1,162 @@
+// Package console is the host in a web browser: what runs, what waits for the user, and what
+// was called. Pages are rendered here, work without a script, and load nothing from elsewhere;
+// one script replaces their live parts when they change.
+//
+//	/                          what the address is, for everybody
+//	/console/login?key=KEY     enters with a link that works once (login.go)
+//	/console/assets/           the style and the script
+//	/console/s/ID/…            the pages of one session: one file each (servers.go, inbox.go, …)
+//
+// Every user of a machine reaches its loopback interface, so nothing of the host is shown
+// without a session. A browser sends cookies to all ports of a name: another user's program
+// on this machine could get those of the host. The cookie of a session is therefore limited to
+// the session's own path, which nobody else can guess.
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/host"
+)
+
+// Source is the host that a console shows. Its methods are called from several goroutines.
+// Texts of servers and clients are not trusted; the console makes them visible as they are.
+type Source interface {
+	// Servers returns the servers, in the order of the configuration.
+	Servers() []Server
+	// Retry connects to a server now, and reports whether the server exists.
+	Retry(name string) bool
+	// Restart ends the connections and processes of a server, those of its callers too, and
+	// starts it again as it is approved.
+	Restart(name string) error
+}
+
+// Options of a Console.
+type Options struct {
+	// Base is the root URL of the host, such as http://127.0.0.1:7332.
+	Base string
+	// Hosts are further names under which the host may be reached, with or without a port.
+	// Names of the loopback interface and that of Base are always accepted.
+	Hosts []string
+	// Source is the host. It has to be set.
+	Source Source
+}
+
+// Console serves the pages. All methods are safe for concurrent use.
+type Console struct {
+	base   string
+	hosts  []string
+	source Source
+	mux    *http.ServeMux
+
+	// ctx ends the live streams.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	links    []link              // guarded by mu: those that were not used, the oldest first
+	sessions map[string]*session // guarded by mu: by ID
+	streams  int                 // guarded by mu: that are open
+}
+
+// New returns the console of a host. It serves "/" and everything below "/console/".
+func New(o Options) *Console {
+	c := &Console{base: o.Base, hosts: o.Hosts, source: o.Source, mux: http.NewServeMux(), sessions: make(map[string]*session)}
+	if u, err := url.Parse(o.Base); err == nil {
+		c.hosts = append(c.hosts[:len(c.hosts):len(c.hosts)], u.Host)
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.mux.HandleFunc("GET /{$}", c.front)
+	c.mux.HandleFunc("GET /console/{$}", c.front)
+	c.mux.HandleFunc("GET /console/login", c.login)
+	c.mux.Handle("GET /console/assets/", assets())
+	c.page("GET", "/live", c.live)
+	c.page("POST", "/logout", c.logout)
+	c.page("GET", "/{$}", c.servers)
+	c.page("GET", "/servers/{name}", c.server)
+	c.page("POST", "/servers/{name}/{action}", c.serverAction)
+	return c
+}
+
+// Close ends the live streams. Further ones end at once.
+func (c *Console) Close() { c.cancel() }
+
+// page registers a page of a session. A page that changes something is a POST with the token of
+// the session.
+func (c *Console) page(method, path string, show func(http.ResponseWriter, *http.Request, *session)) {
+	c.mux.HandleFunc(method+" /console/s/{session}"+path, func(w http.ResponseWriter, r *http.Request) {
+		s := c.sessionOf(r)
+		switch {
+		case s == nil:
+			c.refuse(w, http.StatusUnauthorized, "This link has ended", "Sessions of the console end after 12 hours, and with the host.")
+		case method == http.MethodPost && !s.hasToken(r):
+			c.refuse(w, http.StatusForbidden, "This form has ended", "Open the page again and repeat what you did.")
+		default:
+			show(w, r, s)
+		}
+	})
+}
+
+// ServeHTTP answers a request if it is for a name of the host, and not of a page of another
+// origin.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	switch {
+	case !c.isOwnHost(r.Host):
+		http.Error(w, "found a Host header with another name, want a name of this machine, such as localhost; up --allow-host adds one", http.StatusForbidden)
+	case !isSameOrigin(r):
+		http.Error(w, "this is not for web pages of other origins", http.StatusForbidden)
+	default:
+		c.mux.ServeHTTP(w, r)
+	}
+}
+
+// contentPolicy allows what the host serves itself, and images that are in a page.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// isOwnHost reports whether a Host header names the host: otherwise a web page may have made its
+// own name point here.
+func (c *Console) isOwnHost(hostport string) bool {
+	if host.IsLoopbackHost(hostport) {
+		return true
+	}
+	name, _, _ := strings.Cut(hostport, ":")
+	for _, own := range c.hosts {
+		if strings.EqualFold(own, hostport) || strings.EqualFold(own, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSameOrigin reports whether a request is by a page of the console, or the user opens one. A
+// request that changes something has to say that it is.
+func isSameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin != "" && origin != "http://"+r.Host && origin != "https://"+r.Host {
+		return false
+	}
+	switch site := r.Header.Get("Sec-Fetch-Site"); site {
+	case "", "none", "same-origin":
+	default: // a link on another page may lead here, as in a terminal that is a web page
+		if r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document" || r.Method != http.MethodGet {
+			return false
+		}
+	}
+	return r.Method == http.MethodGet || r.Method == http.MethodHead || origin != ""
+}

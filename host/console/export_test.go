@@ -1,0 +1,10 @@
+package console
+
+// The limits, for the comparison with docs/limits.md.
+const (
+	MaxLinks      = maxLinks
+	MaxSessions   = maxSessions
+	MaxStreams    = maxStreams
+	MaxForm       = maxForm
+	KeptDurations = keptDurations
+)

@@ -1,0 +1,156 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+const base = "http://127.0.0.1:7332"
+
+// source is a host for tests.
+type source struct {
+	mu        sync.Mutex
+	servers   []console.Server // guarded by mu
+	restarted []string         // guarded by mu
+	failure   error            // guarded by mu: of each action
+}
+
+func (s *source) Servers() []console.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]console.Server{}, s.servers...)
+}
+
+func (s *source) Retry(name string) bool { return s.Restart(name) == nil }
+
+func (s *source) Restart(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restarted = append(s.restarted, name)
+	return s.failure
+}
+
+// set changes the servers.
+func (s *source) set(all ...console.Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.servers = all
+}
+
+func twoServers() []console.Server {
+	return []console.Server{
+		{Status: host.Status{Key: "files", Transport: "over stdio", State: host.Ready, Revision: mcp.V20251125, Tools: 11, Processes: 3}},
+		{Status: host.Status{Key: "weather", State: host.NeedsSignIn, Reason: "401"}, Command: "fondaco auth login weather"},
+	}
+}
+
+// browser is a browser with the cookies of one session.
+type browser struct {
+	t       *testing.T
+	console *console.Console
+	path    string // of the session, with slashes
+	cookie  *http.Cookie
+	token   string
+}
+
+// serve answers a request.
+func serve(c *console.Console, r *http.Request) (*http.Response, string) {
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	return w.Result(), w.Body.String()
+}
+
+// request returns a request as a browser sends it from a page of the host.
+func request(method, path string, form url.Values) *http.Request {
+	r := httptest.NewRequest(method, base+path, strings.NewReader(form.Encode()))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", base)
+	}
+	return r
+}
+
+// enter opens a session by a link.
+func enter(t *testing.T, c *console.Console) *browser {
+	t.Helper()
+	link, ok := strings.CutPrefix(c.Link(), base)
+	if !ok {
+		t.Fatalf("got %s, want a link to the host", link)
+	}
+	response, body := serve(c, request(http.MethodGet, link, nil))
+	cookies := response.Cookies()
+	if response.StatusCode != 200 || len(cookies) != 1 || !strings.Contains(body, `url=`+cookies[0].Path) {
+		t.Fatalf("got %d, cookies %v, %s, want a session", response.StatusCode, cookies, body)
+	}
+	b := &browser{t: t, console: c, path: cookies[0].Path, cookie: cookies[0]}
+	b.token = regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(b.get(""))[1]
+	return b
+}
+
+// get returns a page, by its path in the session.
+func (b *browser) get(page string) string {
+	b.t.Helper()
+	response, body := b.do(request(http.MethodGet, b.path+page, nil))
+	if response.StatusCode != 200 {
+		b.t.Errorf("%s: got status %d, %s", page, response.StatusCode, body)
+	}
+	return body
+}
+
+// post sends a form with the token of the session.
+func (b *browser) post(page string, fields ...string) (*http.Response, string) {
+	form := url.Values{"token": {b.token}}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	return b.do(request(http.MethodPost, b.path+page, form))
+}
+
+func (b *browser) do(r *http.Request) (*http.Response, string) {
+	r.AddCookie(b.cookie)
+	return serve(b.console, r)
+}
+
+// newConsole returns a console that ends with the test.
+func newConsole(t *testing.T, s console.Source) *console.Console {
+	c := console.New(console.Options{Base: base, Hosts: []string{"fondaco.internal"}, Source: s})
+	t.Cleanup(c.Close)
+	return c
+}
+
+// stream is the response to a request for a live stream.
+type stream struct {
+	header http.Header
+	events chan string
+}
+
+func (s *stream) Header() http.Header { return s.header }
+func (s *stream) WriteHeader(int)     {}
+func (s *stream) Flush()              {}
+
+func (s *stream) Write(p []byte) (int, error) {
+	s.events <- string(p)
+	return len(p), nil
+}
+
+// listen reads the live stream of a page until ctx ends.
+func (b *browser) listen(ctx context.Context, page string) *stream {
+	s := &stream{make(http.Header), make(chan string, 100)}
+	r := request(http.MethodGet, b.path+"live?page="+url.QueryEscape(page), nil).WithContext(ctx)
+	r.AddCookie(b.cookie)
+	go func() {
+		b.console.ServeHTTP(s, r)
+		close(s.events)
+	}()
+	return s
+}
