@@ -33,7 +33,7 @@ type recordCommand struct {
 
 // declareRecordingSize declares the flag for the size of a directory of recordings.
 func declareRecordingSize(f *flag.FlagSet, name string, mebibytes *int64) {
-	f.Int64Var(mebibytes, name, traffic.DefaultDirectoryBytes>>20, "keep at most `MIB` MiB of recordings, the newest; default 256")
+	f.Int64Var(mebibytes, name, traffic.DefaultDirectoryBytes>>20, "keep the newest `MIB` MiB of recordings; default 256")
 }
 
 func (v *recordCommand) declare(f *flag.FlagSet) {

@@ -105,7 +105,7 @@ func TestEveryCommandWithAURLTakesATokenAndHeaders(t *testing.T) {
 	var found []string
 	for _, name := range cli.CommandNames() {
 		help, _, _ := session{}.run(t.Context(), "help", name)
-		if !takesURL.MatchString(help) || name == "policy" { // which sends nothing to the URL
+		if !takesURL.MatchString(help) || name == "policy" || name == "open" { // which send nothing to the URL
 			continue
 		}
 		found = append(found, name)
@@ -116,7 +116,7 @@ func TestEveryCommandWithAURLTakesATokenAndHeaders(t *testing.T) {
 		}
 	}
 	slices.Sort(found)
-	if want := []string{"add", "auth", "call", "complete", "connect", "prompt", "prompts", "read", "resources", "servers", "tools", "watch"}; !slices.Equal(found, want) {
+	if want := []string{"add", "auth", "call", "complete", "connect", "doctor", "prompt", "prompts", "read", "resources", "servers", "tools", "watch"}; !slices.Equal(found, want) {
 		t.Errorf("got %q with a URL, want %q", found, want)
 	}
 }
