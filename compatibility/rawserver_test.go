@@ -61,12 +61,13 @@ var plain = replies{
 type rawServer struct {
 	name    string
 	replies replies
-	first   string // over stdio: sent before everything else
-	events  bool   // HTTP+SSE at any method
-	post    string // the address for POST of HTTP+SSE, if it is not on the server
-	lost    *reply // with sessions: to tools/call in a session that is lost
-	losses  int    // sessions that are lost at their first tools/call, one after the other
-	get     int    // status of a GET; 0 is 405
+	later   replies // from the second request of a method on
+	first   string  // over stdio: sent before everything else
+	events  bool    // HTTP+SSE at any method
+	post    string  // the address for POST of HTTP+SSE, if it is not on the server
+	lost    *reply  // with sessions: to tools/call in a session that is lost
+	losses  int     // sessions that are lost at their first tools/call, one after the other
+	get     int     // status of a GET; 0 is 405
 
 	mu      sync.Mutex
 	dead    bool            // guarded by mu: see reply.dies
@@ -83,7 +84,7 @@ func newRawServer(row *serverRow, over transport) *rawServer {
 	maps.Copy(all, row.replies)
 	name := serverName(row, over)
 	return &rawServer{
-		name: name, replies: all, first: row.first,
+		name: name, replies: all, later: row.later, first: row.first,
 		events: row.events, post: row.endpoint,
 		lost: row.lost, losses: row.losses, get: row.get, gone: make(map[string]bool),
 	}
@@ -132,6 +133,9 @@ func (s *rawServer) reply(data []byte) reply {
 		return silence
 	}
 	r, ok := s.replies[m.Method]
+	if later, changes := s.later[m.Method]; changes && s.count(m.Method) > 1 {
+		r = later
+	}
 	if s.isDead(r.dies) {
 		return silence
 	}
@@ -156,6 +160,18 @@ func (s *rawServer) hears(method string, err error) {
 	defer s.mu.Unlock()
 	s.strict = cmp.Or(s.strict, err)
 	s.methods = append(s.methods, method)
+}
+
+// count returns the number of messages with a method so far.
+func (s *rawServer) count(method string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.methods {
+		if m == method {
+			n++
+		}
+	}
+	return n
 }
 
 // handshake returns the methods up to the first initialize, each once.

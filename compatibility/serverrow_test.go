@@ -22,6 +22,7 @@ type serverRow struct {
 	name    string // of at most 30 of a-z, 0-9 and '-'
 	over    transport
 	replies replies // in place of those of plain
+	later   replies // in place of those, from the second request of a method on
 	first   string  // over stdio: sent before anything else
 	// events makes the server one of HTTP+SSE, whose event stream answers any method.
 	events   bool
@@ -115,6 +116,46 @@ func callUnchecked(ctx context.Context, c *mcpclient.Client, n names) (string, e
 		return "", &mcpclient.ToolError{Result: r}
 	}
 	return r.Content.Text(), nil
+}
+
+// callForTypes calls the tool "go" and returns the types of what is no text, and the text.
+func callForTypes(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	r, err := c.CallTool(ctx, n.prefix+"go", map[string]string{})
+	if err != nil {
+		return "", err
+	}
+	var types []string
+	for _, content := range r.Content {
+		switch content := content.(type) {
+		case mcp.ImageContent:
+			types = append(types, "image")
+		case mcp.AudioContent:
+			types = append(types, "audio")
+		case mcp.TextContent:
+			types = append(types, content.Text)
+		}
+	}
+	return strings.Join(types, " "), nil
+}
+
+// callTwice lists the tools, and calls the tool "go" twice.
+func callTwice(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	if _, err := listTools(ctx, c, n); err != nil {
+		return "", err
+	}
+	if _, err := callTool(ctx, c, n); err != nil {
+		return "", err
+	}
+	return callTool(ctx, c, n)
+}
+
+// completePrompt completes the argument "a" of the prompt "ask".
+func completePrompt(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	r, err := c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef(n.prefix + "ask"), Argument: mcp.CompleteArgument{Name: "a"}})
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(r.Values, " "), nil
 }
 
 // readListed reads the resource that the server lists.

@@ -397,6 +397,113 @@ var serverRows = []serverRow{
 		want: `{"why":"no paper"}`,
 	},
 	{
+		name:    "result-text",
+		replies: replies{"tools/call": result(`"done"`)},
+		want:    "done",
+	},
+	{
+		name:    "result-array",
+		replies: replies{"tools/call": result(`["done",7]`)},
+		want:    "done\n7",
+	},
+	{
+		name:    "content-text",
+		replies: replies{"tools/call": result(`{"content":"done"}`)},
+		want:    "done",
+	},
+	{
+		name:    "content-without-type",
+		replies: replies{"tools/call": result(`{"content":[{"text":"done"},{"type":7,"text":"again"}]}`)},
+		want:    "done\nagain",
+	},
+	{
+		name:    "content-not-blocks",
+		replies: replies{"tools/call": result(`{"content":[null,"done",7,{"type":"text","text":true},{"city":"Rome"}]}`)},
+		want:    "done\n7\ntrue\n" + `{"city":"Rome"}`,
+	},
+	{
+		name:    "content-not-base64",
+		replies: replies{"tools/call": result(`{"content":[{"type":"image","data":"#","mimeType":"image/png"},{"type":"audio","data":"-_8","mimeType":"audio/wav"},{"type":"text","text":"done"}]}`)},
+		ask:     callForTypes,
+		want:    "audio done",
+	},
+	{
+		name:    "content-hint-bad",
+		replies: replies{"tools/call": result(`{"content":[{"type":"text","text":"done","annotations":{"priority":"high","audience":"user"},"_meta":[]}],"_meta":"x"}`)},
+		want:    "done",
+	},
+	{
+		name:    "is-error-text",
+		replies: replies{"tools/call": result(`{"content":[{"type":"text","text":"no paper"}],"isError":"true"}`)},
+		ask:     callFailing,
+		want:    "no paper",
+	},
+	{
+		name: "contents-odd",
+		replies: replies{
+			"resources/list": result(`{"resources":[{"uri":"raw://$name/a","name":"a"}]}`),
+			"resources/read": result(`{"contents":["done",{"uri":"raw://$name/a","blob":"#"},null],"ttlMs":"1h"}`),
+		},
+		ask:  readListed,
+		want: "done",
+	},
+	{
+		name: "messages-odd",
+		replies: replies{
+			"prompts/list": result(`{"prompts":[{"name":"ask"}]}`),
+			"prompts/get":  result(`{"messages":[null,{"role":"user","content":["done"]}],"description":7}`),
+		},
+		ask:  getPrompt,
+		want: "done",
+	},
+	{
+		name: "completion-odd",
+		replies: replies{
+			"initialize":          result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"completions":{}},"serverInfo":{"name":"raw","version":"1"}}`),
+			"prompts/list":        result(`{"prompts":[{"name":"ask","arguments":[{"name":"a"}]}]}`),
+			"completion/complete": result(`{"completion":{"values":["done",7],"total":"many"}}`),
+		},
+		ask:  completePrompt,
+		want: "done 7",
+	},
+	{
+		name:    "result-type-unknown",
+		replies: replies{"tools/call": result(`{"content":[{"type":"text","text":"done"}],"resultType":"weird"}`)},
+		want:    "done",
+	},
+	{
+		name:    "result-type-question",
+		replies: replies{"tools/call": result(`{"content":[{"type":"text","text":"done"}],"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"roots/list"}}}`)},
+		want:    "done",
+	},
+	{
+		name: "result-meta-key-odd",
+		replies: replies{
+			"resources/list": result(`{"resources":[{"uri":"raw://$name/a","name":"a"}]}`),
+			"resources/read": result(`{"contents":[{"uri":"raw://$name/a","text":"done","_meta":{"my key":1}}],"_meta":{"my key":1,"_traceId":"x","a/b/c":{}}}`),
+		},
+		ask:  readListed,
+		want: "done",
+	},
+	{
+		name: "lists-silent",
+		replies: replies{
+			"prompts/list": silence, "resources/list": silence, "resources/templates/list": silence,
+		},
+		ask:  listTools,
+		want: "go",
+	},
+	{
+		name: "list-fails-later", over: overStdio,
+		replies: replies{
+			"initialize": result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}`),
+			"tools/call": say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n" + `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}`),
+		},
+		later: replies{"tools/list": say(`{"jsonrpc":"2.0","id":$id,"error":{"code":-32603,"message":"no paper"}}`)},
+		ask:   callTwice,
+		want:  "done",
+	},
+	{
 		name: "question-left-open", over: overStdio,
 		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":"left-open","method":"roots/list"}` + "\n" + `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}`)},
 		want:    "done",
