@@ -16,4 +16,5 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "time after a question about the approval of a server that was denied, or has ended, until the terminal asks about that server again; the longest", approvalPause, maxApprovalPause)
 	claim.Limit(t, "a file of `--token` or `--header`", claim.Bytes(maxSecret))
 	claim.Limit(t, "tokens whose owner is remembered, so that its sessions end when the token is revoked", maxHolders)
+	claim.Limit(t, "revoked names for which a host remembers what it has ended, until the command that has revoked them asks", maxEnded)
 }

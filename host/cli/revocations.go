@@ -42,6 +42,10 @@ type revocations struct {
 // forgotten: the sessions of a token that is revoked then end when they are idle.
 const maxHolders = 10_000
 
+// maxEnded limits the names for which it is remembered what their revocation has ended, until the command that
+// has revoked them asks. When it is reached, all are forgotten.
+const maxEnded = 10_000
+
 // revocableRequest is a request that is being served.
 type revocableRequest struct {
 	token     string // its revocation.TokenName
@@ -150,10 +154,18 @@ func (r *revocations) apply(ctx context.Context) error {
 	ended.Sessions, ended.Connections = r.gateway.EndCallers(func(p mcp.Principal, client *mcp.Implementation) bool {
 		return revocation.Matches(names, p, client)
 	})
-	for _, name := range added {
-		r.ended[name] = ended // names that are revoked at once are counted together
-	}
+	r.noteEnded(added, ended)
 	return nil
+}
+
+// noteEnded notes what was ended for names, which are counted together. The caller holds applying.
+func (r *revocations) noteEnded(names []string, ended control.Ended) {
+	for _, name := range names {
+		if _, known := r.ended[name]; !known && len(r.ended) >= maxEnded {
+			clear(r.ended)
+		}
+		r.ended[name] = ended
+	}
 }
 
 // withHolders adds the principals of revoked tokens to the names.

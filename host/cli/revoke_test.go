@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,6 +66,18 @@ func TestWhatAHostHasEndedByItselfIsReportedToTheCommand(t *testing.T) {
 	}{{"bob", 0}, {"ada", 1}, {"ada", 0}} {
 		if ended, err := r.endedFor(t.Context(), want.name); err != nil || ended.Requests != want.requests {
 			t.Errorf("%s: got %+v, %v, want %d requests", want.name, ended, err, want.requests)
+		}
+	}
+}
+
+// Other processes can revoke and accept names again and again, and ask for none of them.
+func TestWhatRevocationsHaveEndedIsRememberedForALimitedNumber(t *testing.T) {
+	t.Parallel()
+	r := &revocations{ended: make(map[string]control.Ended)}
+	for i := range 3 * maxEnded {
+		r.noteEnded([]string{fmt.Sprint("name", i)}, control.Ended{Sessions: i})
+		if got := r.ended[fmt.Sprint("name", i)].Sessions; got != i || len(r.ended) > maxEnded {
+			t.Fatalf("name %d: got %d sessions and %d names, want the last name, and %d at most", i, got, len(r.ended), maxEnded)
 		}
 	}
 }
