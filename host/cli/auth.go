@@ -207,7 +207,7 @@ func (v *authCommand) login(ctx context.Context, m *Main, w *signin.TokenStore, 
 	defer cancel() // stops reading lines
 	scopes := append(slices.Clone(u.SignIn.Scopes), v.scopes...)
 	if err := s.client.SignIn(ctx, address, scopes...); err != nil {
-		return codedErrorf(exitSignIn, "%w", signin.ExplainError(err))
+		return codedErrorf(exitSignIn, "%w", signin.ExplainError(u, err))
 	}
 	if err := w.MarkChanged(); err != nil {
 		m.message("%v", err)

@@ -189,6 +189,7 @@ func (m *Main) Run(ctx context.Context) error {
 	if err := m.loadPolicy(); err != nil {
 		return err
 	}
+	m.warnOfAuthorities()
 	if v, ok := m.command.(interface{ limit() time.Duration }); ok && v.limit() > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, v.limit(), &timeoutError{v.limit()})

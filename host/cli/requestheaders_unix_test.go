@@ -3,6 +3,9 @@
 package cli_test
 
 import (
+	"context"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -170,6 +173,48 @@ func TestBadTokensAndHeadersAreUsageErrors(t *testing.T) {
 		_, stderr, code := session{env: []string{"HOME=" + dir}}.run(t.Context(), args...)
 		if code != 2 || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "CANARY") {
 			t.Errorf("%s: got %q, %d, want %q and 2", name, stderr, code, test.want)
+		}
+	}
+}
+
+// A server with a certificate of a company, as behind a proxy that reads all traffic, and a server that wants a key.
+func TestErrorsOfTheFirstConnectionSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	inner := newScriptServer().HTTPHandler()
+	unknown := httptest.NewUnstartedServer(inner)
+	unknown.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake that the client refuses
+	unknown.StartTLS()
+	t.Cleanup(unknown.Close)
+	keyed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(keyed.Close)
+	home := t.TempDir()
+	config := filepath.Join(home, "mcp.json")
+	if err := os.WriteFile(config, []byte(`{"mcpServers": {"corp": {"url": "`+unknown.URL+`"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const advice = "add its authority to the store of the system, or name its file in SSL_CERT_FILE"
+	for name, test := range map[string]struct {
+		env, args string
+		want      string
+	}{
+		"certificate":            {"", "tools --url " + unknown.URL, advice},
+		"certificate of a file":  {"", "up --yes --addr 127.0.0.1:0 --config " + config, advice},
+		"file of authorities":    {"SSL_CERT_FILE=" + home + "/none.pem", "tools --url " + keyed.URL, "SSL_CERT_FILE: open " + home + "/none.pem: no such file"},
+		"key for a URL":          {"", "tools --url " + keyed.URL, "give it with --token or --header to the commands that use the server"},
+		"key for a URL, sign-in": {"", "auth login " + keyed.URL + " --no-browser", "give it with --token or --header to the commands that use the server"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var words output
+		m := &cli.Main{
+			Stdin: strings.NewReader(""), Stdout: &words, Stderr: &words, Args: append([]string{"fondaco"}, splitWords(test.args)...),
+			Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), test.env},
+		}
+		ended := make(chan int, 1)
+		go func() { ended <- m.Main(ctx) }()
+		words.await(t, "(?s)"+regexp.QuoteMeta(test.want))
+		cancel()
+		if code := <-ended; strings.Contains(name, "URL") && code != 3 {
+			t.Errorf("%s: got exit code %d, want 3", name, code)
 		}
 	}
 }

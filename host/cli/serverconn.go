@@ -105,11 +105,11 @@ func (m *Main) connectError(target mcpclient.Target, err error) error {
 		if strings.Contains(target.String(), defaultAddr) {
 			return codedErrorf(code, "%w; %s up starts a host there", err, m.program())
 		}
-		return err
+		return codedErrorf(code, "%w%s", err, authorityAdvice(err.Error()))
 	case exitTimeout, exitProtocol:
 		return err
 	}
-	return &codedError{exitUnreachable, err}
+	return codedErrorf(exitUnreachable, "%w%s", err, authorityAdvice(err.Error()))
 }
 
 // target returns the server's target.

@@ -123,15 +123,33 @@ func (e Endpoint) LiteralSecrets() (places []string) {
 		places = append(places, part)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Header)) {
-		text := e.Header.Get(name)
-		if !reference.MatchString(text) {
-			text = curly.ReplaceAllString(text, "$${$1:$2}")
-		}
-		if hasLiteralSecret(name, text) {
+		if e.isSecretHeader(name) {
 			places = append(places, fmt.Sprintf("header %q", name))
 		}
 	}
 	return places
+}
+
+// secretTexts returns the texts of LiteralSecrets.
+func (e Endpoint) secretTexts() (texts []string) {
+	if SecretInURL(e.URL) != "" {
+		texts = append(texts, e.URL)
+	}
+	for name, values := range e.Header {
+		if e.isSecretHeader(name) {
+			texts = append(texts, values...)
+		}
+	}
+	return texts
+}
+
+// isSecretHeader reports whether the value of a header is probably a secret as text.
+func (e Endpoint) isSecretHeader(name string) bool {
+	text := e.Header.Get(name)
+	if !reference.MatchString(text) {
+		text = curly.ReplaceAllString(text, "$${$1:$2}")
+	}
+	return hasLiteralSecret(name, text)
 }
 
 // HasReferences reports whether the client gets headers that it expands itself.
@@ -167,10 +185,7 @@ func (c Client) Connect(path, name string, at Endpoint) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	change.after = e.content
-	if len(at.LiteralSecrets()) == 0 {
-		change.shown = e.lastWritten
-	}
+	change.after, change.shown, change.secrets = e.content, e.lastWritten, at.secretTexts()
 	return change, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ type Change struct {
 	New bool
 
 	before, after []byte
-	shown         span // the part of the new content that may be shown
+	shown         span     // the part of the new content that may be shown
+	secrets       []string // in that part, which are not
 }
 
 // A span is a part of a text by its start and end offsets.
@@ -61,13 +63,20 @@ func (c *Change) redact(content []byte, shown span) []byte {
 		at := start + len(p.bare)
 		end := at + len(p.quoted)
 		veiled = append(veiled, p.bare...)
-		if len(p.quoted) == 0 || at >= shown.start && end <= shown.end || isName(content[end:]) {
+		if len(p.quoted) == 0 || at >= shown.start && end <= shown.end && !c.hasSecret(p.quoted) || isName(content[end:]) {
 			veiled = append(veiled, p.quoted...)
 			continue
 		}
 		veiled = append(veiled, p.redact()...)
 	}
 	return veiled
+}
+
+// hasSecret reports whether a string that the host has written has one of the secrets. One that has
+// an escape may have any.
+func (c *Change) hasSecret(quoted []byte) bool {
+	return len(c.secrets) > 0 && bytes.IndexByte(quoted, '\\') >= 0 ||
+		slices.ContainsFunc(c.secrets, func(secret string) bool { return bytes.Contains(quoted, []byte(secret)) })
 }
 
 // isName reports whether a string before rest is the name of a member.

@@ -81,7 +81,7 @@ func (s *TokenStore) Authorizer(u *host.Upstream) mcpclient.Authorizer {
 	if _, ok := URL(u); !ok {
 		return nil
 	}
-	return explainingAuthorizer{s.Client(u, nil)}
+	return explainingAuthorizer{s.Client(u, nil), u}
 }
 
 // Client returns the OAuth client for an upstream. It starts a sign-in only when its
