@@ -25,6 +25,9 @@ type Line struct {
 	Conn uint64 `json:"conn"`
 	// Sent is true for what this process has written.
 	Sent bool `json:"sent"`
+	// Client is the name of the client whose message was read, or to which a response was written, if the
+	// client has said it: in the message or, in a session, in initialize.
+	Client string `json:"client,omitzero"`
 	// HTTP is the request or response, over Streamable HTTP.
 	HTTP *HTTPLine `json:"http,omitzero"`
 	// Kind is request, notification, result or error, and empty without a message. It is invalid for
@@ -43,6 +46,8 @@ type Line struct {
 	Bytes int `json:"bytes"`
 	// Milliseconds is the time from the request to its response, if the request was seen.
 	Milliseconds float64 `json:"ms,omitzero"`
+
+	session string // the id of the session, over Streamable HTTP
 }
 
 // HTTPLine is the part of a Line that HTTP adds.
@@ -109,6 +114,9 @@ func (l *Line) read(data jsontext.Value, f form) {
 		l.invalid(data)
 		return
 	}
+	if l.Kind == kindRequest && !l.Sent {
+		l.Client = clientIn(payload)
+	}
 	if len(payload) > 0 {
 		l.Payload, l.Cut = redacted(payload, f)
 	}
@@ -120,7 +128,7 @@ const maxInvalid = 64
 // invalid shows the beginning of a text that is no message, such as a line that a program has printed.
 // Of one that may be a part of a message it shows nothing, because its secrets cannot be found.
 func (l *Line) invalid(data []byte) {
-	*l = Line{Time: l.Time, Name: l.Name, Conn: l.Conn, Sent: l.Sent, HTTP: l.HTTP, Bytes: l.Bytes, Kind: kindInvalid}
+	*l = Line{Time: l.Time, Name: l.Name, Conn: l.Conn, Sent: l.Sent, HTTP: l.HTTP, Bytes: l.Bytes, Kind: kindInvalid, session: l.session}
 	if bytes.ContainsAny(data, `{["`) {
 		l.Cut = true
 		return
@@ -159,6 +167,9 @@ func (l *Line) text() []byte {
 	word(printable(l.Name))
 	word(strconv.FormatUint(l.Conn, 10))
 	word(l.arrow())
+	if l.Client != "" {
+		word("client=" + printable(l.Client))
+	}
 	if l.HTTP != nil {
 		l.HTTP.text(word, l.Kind == "")
 	}

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"encoding/json/jsontext"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // LogOptions are the options of a Log. The zero value, like a nil pointer, gives the defaults.
@@ -43,6 +45,7 @@ type shared struct {
 	mu      sync.Mutex
 	w       io.Writer
 	waiting requests
+	clients clients
 }
 
 // NewLog returns a Log that writes to w. Each line is one call of Write, and no two calls are made at
@@ -72,6 +75,7 @@ func (l *Log) line(now time.Time, m mcp.WireMessage, data jsontext.Value) *Line 
 	line := &Line{Time: now, Name: l.name, Conn: m.Conn, Sent: m.Sent, Bytes: len(data)}
 	if m.HTTP != nil {
 		line.HTTP = newHTTPLine(m.HTTP)
+		line.session = strings.Join(m.HTTP.Header[httpheader.SessionID], "")
 	}
 	if len(data) > 0 {
 		o := &l.log.options
@@ -82,11 +86,17 @@ func (l *Log) line(now time.Time, m mcp.WireMessage, data jsontext.Value) *Line 
 
 const defaultMaxBytes = 4 << 10
 
-// write completes a line with what is known of its request, and writes it.
+// write completes a line with what is known of its request and its client, and writes it.
 func (s *shared) write(line *Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !line.Sent {
+		s.clients.name(line)
+	}
 	s.waiting.complete(line)
+	if line.Sent {
+		s.clients.open(line)
+	}
 	text := line.text
 	if s.options.JSON {
 		text = line.json

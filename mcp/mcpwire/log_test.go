@@ -179,6 +179,36 @@ func TestResponseHasTheMethodAndTheTimeOfItsRequest(t *testing.T) {
 }
 
 // A client can send requests that are never answered.
+func TestLineNamesTheClient(t *testing.T) {
+	initialize := []byte(`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"Cursor","version":"1"}}}`)
+	discover := []byte(`{"id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"Zed"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`)
+	call, result := []byte(`{"id":2,"method":"tools/list"}`), []byte(`{"id":1,"result":{}}`)
+	session := map[string][]string{"Mcp-Session-Id": {"0123456789"}}
+	for name, c := range map[string]struct {
+		messages []mcp.WireMessage
+		want     string
+	}{
+		"message":    {[]mcp.WireMessage{{Conn: 1, Data: discover}, {Conn: 1, Sent: true, Data: result}}, `1 ← client=Zed server/discover id=1 {"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}` + "\n1 → client=Zed server/discover id=1 result {}"},
+		"connection": {[]mcp.WireMessage{{Conn: 1, Data: initialize}, {Conn: 1, Data: call}, {Conn: 2, Data: call}}, `1 ← client=Cursor initialize id=1 {"clientInfo":{"name":"Cursor","version":"1"}}` + "\n1 ← client=Cursor tools/list id=2\n2 ← tools/list id=2"},
+		"session": {
+			[]mcp.WireMessage{{Conn: 1, HTTP: &mcp.WireHTTP{Method: "POST", Path: "/mcp"}, Data: initialize}, {Conn: 1, Sent: true, HTTP: &mcp.WireHTTP{Status: 200, Header: session}, Data: result}, {Conn: 2, HTTP: &mcp.WireHTTP{Method: "POST", Path: "/mcp", Header: session}, Data: call}},
+			`1 ← client=Cursor POST /mcp initialize id=1 {"clientInfo":{"name":"Cursor","version":"1"}}` + "\n1 → client=Cursor 200 Mcp-Session-Id: 01234567… initialize id=1 result {}\n2 ← client=Cursor POST /mcp Mcp-Session-Id: 01234567… tools/list id=2",
+		},
+		"own": {[]mcp.WireMessage{{Conn: 1, Sent: true, Data: initialize}}, `1 → initialize id=1 {"clientInfo":{"name":"Cursor","version":"1"}}`},
+	} {
+		if got := regexp.MustCompile(` \d+\.\dms`).ReplaceAllString(logged(nil, c.messages...), ""); got != c.want+"\n" {
+			t.Errorf("%s\n got %s\nwant %s", name, got, c.want)
+		}
+	}
+	var many []mcp.WireMessage
+	for i := range uint64(5000) {
+		many = append(many, mcp.WireMessage{Conn: i, Data: initialize})
+	}
+	if got := logged(nil, append(many, mcp.WireMessage{Conn: 0, Data: call})...); !strings.HasSuffix(got, "\n0 ← tools/list id=2\n") {
+		t.Errorf("got %s, want no client remembered for ever", got[len(got)-100:])
+	}
+}
+
 func TestRequestsWithoutAResponseAreBounded(t *testing.T) {
 	var out bytes.Buffer
 	log := mcpwire.NewLog(&out, nil)

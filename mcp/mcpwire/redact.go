@@ -94,10 +94,12 @@ func unmarshal(data []byte, v any) error {
 
 // aboutPeer are the keys of _meta by which a peer describes itself in each message.
 var aboutPeer = map[string]bool{
-	"io.modelcontextprotocol/clientCapabilities": true,
-	"io.modelcontextprotocol/clientInfo":         true,
-	"io.modelcontextprotocol/serverInfo":         true,
+	"io.modelcontextprotocol/clientInfo": true,
+	"io.modelcontextprotocol/serverInfo": true,
 }
+
+// clientCapabilities is the key of _meta for what a client can do. A brief line has it unless it is empty.
+const clientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 
 // printer copies a JSON value, in one line.
 type printer struct {
@@ -187,6 +189,9 @@ func (p *printer) member() error {
 	if p.brief && aboutPeer[name] {
 		return p.in.SkipValue()
 	}
+	if p.brief && name == clientCapabilities {
+		return p.capabilities()
+	}
 	p.text(name)
 	p.out.WriteByte(':')
 	if isSecret(name) && p.in.PeekKind() != 'n' {
@@ -194,6 +199,19 @@ func (p *printer) member() error {
 		return p.in.SkipValue()
 	}
 	return p.value()
+}
+
+func (p *printer) capabilities() error {
+	value, err := p.in.ReadValue()
+	if err != nil || value.Compact() == nil && string(value) == "{}" {
+		return err
+	}
+	shown, cut := redacted(value, p.most-p.out.Len(), true)
+	p.cut = p.cut || cut
+	p.text(clientCapabilities)
+	p.out.WriteByte(':')
+	p.out.Write(shown)
+	return nil
 }
 
 // text writes a string, the beginning of a long one. Of a URL it leaves out the user and the query.

@@ -16,8 +16,8 @@ type requestKey struct {
 }
 
 type request struct {
-	method string
-	begun  time.Time
+	method, client string
+	begun          time.Time
 }
 
 // complete remembers a request, or adds to a response what is known of its request. When there are too
@@ -29,12 +29,13 @@ func (r *requests) complete(l *Line) {
 		if *r == nil || len(*r) >= maxWaiting {
 			*r = make(requests)
 		}
-		(*r)[key] = request{l.Method, l.Time}
+		(*r)[key] = request{l.Method, l.Client, l.Time}
 	case kindResult, kindError:
 		key.sent = !key.sent
 		if asked, ok := (*r)[key]; ok {
 			delete(*r, key)
-			l.Method, l.Milliseconds = asked.method, float64(l.Time.Sub(asked.begun).Microseconds())/1000
+			l.Method, l.Client = asked.method, asked.client
+			l.Milliseconds = float64(l.Time.Sub(asked.begun).Microseconds()) / 1000
 		}
 	}
 }
