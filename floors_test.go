@@ -29,7 +29,7 @@ var (
 	none = []string{}
 	// sdk lists the packages that a user of the SDK can import. The compiler refuses imports
 	// of mcp/internal from outside mcp/.
-	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpmodel", "mcp/mcptest", "mcp/mcpware", "mcp/mcpwire", "mcp/mcpext/..."}
+	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpcheck", "mcp/mcpmodel", "mcp/mcptest", "mcp/mcpware", "mcp/mcpwire", "mcp/mcpext/..."}
 )
 
 // floors is the layering of the module. ARCHITECTURE.md explains it.
@@ -100,6 +100,7 @@ var floors = []placement{
 	{floor: 4, path: "mcp/mcpserver"},
 	// Further packages that authors import.
 	{floor: 5, path: "mcp/mcpext/..."},
+	{floor: 5, path: "mcp/mcpcheck"},
 	{floor: 5, path: "mcp/mcptest"},
 	{floor: 5, path: "mcp/mcpware", beside: []string{"mcp/mcpext/handles"}},
 	// The state that replicas share, in engines.

@@ -235,6 +235,18 @@ var protocolFaults = []fault{
 		},
 	},
 	{
+		name: "tools of one name", id: doctor.LintFault, text: `duplicate: tool "add": it is listed twice`, fix: "fondaco tools", warning: true,
+		make: listing(`{"name":"add","description":"Add","inputSchema":{"type":"object"}},{"name":"add","description":"Add","inputSchema":{"type":"object"}}`),
+	},
+	{
+		name: "a schema that model APIs refuse", id: doctor.LintFault, text: "refused by Anthropic Messages, OpenAI", fix: "fondaco tools", warning: true,
+		make: listing(`{"name":"add","description":"Add","inputSchema":{"type":"object","oneOf":[{}]}}`),
+	},
+	{
+		name: "tools without descriptions", id: doctor.LintNote, text: `description (3 times): tool "a" /description: the description is missing`, fix: "fondaco tools", warning: true,
+		make: listing(`{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}},{"name":"c","inputSchema":{"type":"object"}}`),
+	},
+	{
 		name: "a tool that is not there", id: doctor.CallUnknown, text: `no tool "remove"`, fix: "fondaco doctor notes",
 		make: calling("remove", `{}`),
 	},
@@ -273,6 +285,14 @@ func calling(tool, args string) func(*testing.T, *host.Upstream, *doctor.Options
 		})
 		u.Target, o.Tool, o.Arguments = mcpclient.InProcess(srv), tool, jsontext.Value(args)
 	}
+}
+
+// listing makes a server of the session era that lists tools.
+func listing(tools string) func(*testing.T, *host.Upstream, *doctor.Options) {
+	return speaking(map[string]string{
+		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"notes","version":"1"}}`,
+		"tools/list": `{"tools":[` + tools + `]}`, "ping": `{}`,
+	})
 }
 
 // speaking makes a server over HTTP that answers some methods with a result, an empty one with an error
@@ -321,7 +341,7 @@ func TestHealthyServersHaveNoFaults(t *testing.T) {
 		u.Target, o.Tool = target, "add"
 		r := examine(t, u, o)
 		for _, one := range r.Results {
-			if one.Status != doctor.OK && one.Status != doctor.Skipped {
+			if one.Status != doctor.OK && one.Status != doctor.Skipped && one.Text != `annotations-missing: tool "add" /annotations: neither readOnlyHint nor destructiveHint: clients have to treat the tool as one that destroys, and ask before each call` {
 				t.Errorf("%s: got %+v, want ok", name, one)
 			}
 		}

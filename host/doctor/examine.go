@@ -40,6 +40,7 @@ var checks = []check{
 	{name: "connection", run: checkConnection},
 	{name: "revision", run: checkRevision},
 	{name: "features", run: checkFeatures, continues: true},
+	{name: "lint", run: checkLint, continues: true},
 	{name: "call", run: checkCall, continues: true},
 }
 
@@ -61,10 +62,10 @@ func Checks() []string {
 //	├─ proxy, dns, tcp, tls     one connection, over which nothing is sent but to a proxy
 //	├─ endpoint, metadata, sign-in, connection, revision
 //	│                           what mcpclient.Connect has found, see connect
-//	├─ features                 the lists of the server
+//	├─ features, lint           the lists of the server, and what its author should change in them
 //	└─ call                     a ping, and the tool of Options.Tool
 //
-// A fault ends the examination, and the remaining checks are skipped; a fault in the features does not.
+// A fault ends the examination, and the remaining checks are skipped; a fault in the features does not. What lint finds is a warning, because clients can use the server.
 func Examine(ctx context.Context, u *host.Upstream, o *Options) *Report {
 	if o == nil {
 		o = new(Options)

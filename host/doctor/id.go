@@ -69,6 +69,8 @@ const (
 	RevisionOld         ID = "revision.old"
 	FeaturesNone        ID = "features.none"
 	FeaturesFailed      ID = "features.list-failed"
+	LintFault           ID = "lint.fault"
+	LintNote            ID = "lint.note"
 	CallUnknown         ID = "call.unknown-tool"
 	CallFailed          ID = "call.failed"
 	CallToolError       ID = "call.tool-error"

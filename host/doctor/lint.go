@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp/mcpcheck"
+)
+
+// checkLint reports what the author of the server should change in what the server shows: one result for
+// each rule, with its first finding.
+func checkLint(_ context.Context, e *examination) {
+	if e.surface == nil {
+		e.skip("the features could not be listed")
+		return
+	}
+	found := mcpcheck.Lint(*e.surface)
+	count := make(map[mcpcheck.Rule]int)
+	for _, f := range found {
+		count[f.Rule]++
+	}
+	for _, f := range found {
+		n := count[f.Rule]
+		if n == 0 {
+			continue // the rule was reported
+		}
+		count[f.Rule] = 0
+		id, times := LintNote, ""
+		if f.Fault {
+			id = LintFault
+		}
+		if n > 1 {
+			times = fmt.Sprintf(" (%d times)", n)
+		}
+		place := f.Feature
+		if f.Place != "" {
+			place += " " + f.Place
+		}
+		e.warn(id, e.showTools(), "%s%s: %s: %s", f.Rule, times, place, f.Text)
+	}
+	if len(found) == 0 {
+		e.pass("nothing to change in what the server shows")
+	}
+}
+
+// showTools is the command that shows the definitions of the tools of the server.
+func (e *examination) showTools() string {
+	switch t := e.commandTarget(); {
+	case t != nil:
+		return e.opts.command(append([]string{"tools", "--json", "--"}, e.words()...)...)
+	case e.address() != nil:
+		return e.opts.command("tools", "--json", "--url", e.upstream.Target.String())
+	}
+	return e.opts.command("tools", "--json")
+}
