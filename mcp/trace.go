@@ -21,18 +21,34 @@ type Trace struct {
 
 type traceKey struct{}
 
+// traceContext is a context with a trace, in one piece of memory.
+type traceContext struct {
+	context.Context
+	trace Trace
+}
+
+// Value implements context.Context.
+func (c *traceContext) Value(key any) any {
+	if key == (traceKey{}) {
+		return &c.trace
+	}
+	return c.Context.Value(key)
+}
+
 // ContextWithTrace returns a context that carries t; a client sends it with the requests of that
 // context. Fields with an invalid format are left out; without a valid Parent, State is left out,
 // too. The context of a server's handler carries the trace of its request, so calls that the
 // handler makes belong to the same trace.
 func ContextWithTrace(ctx context.Context, t Trace) context.Context {
-	return context.WithValue(ctx, traceKey{}, t.valid())
+	return &traceContext{ctx, t.valid()}
 }
 
 // TraceFrom returns the trace of a context, or the zero Trace if it has none.
 func TraceFrom(ctx context.Context) Trace {
-	t, _ := ctx.Value(traceKey{}).(Trace)
-	return t
+	if t, ok := ctx.Value(traceKey{}).(*Trace); ok {
+		return *t
+	}
+	return Trace{}
 }
 
 // The maximum lengths of the fields, in bytes.
@@ -61,12 +77,14 @@ func (t Trace) valid() (valid Trace) {
 //
 // Spec: W3C Trace Context 3.2
 func isTraceParent(s string) bool {
-	fields := strings.SplitN(s, "-", 5)
-	if len(fields) < 4 || len(s) > maxTraceParent {
+	if len(s) > maxTraceParent {
 		return false
 	}
-	version, id, parent, flags := fields[0], fields[1], fields[2], fields[3]
-	return isHex(version, 2) && version != "ff" && (version != "00" || len(fields) == 4) &&
+	version, rest, _ := strings.Cut(s, "-")
+	id, rest, _ := strings.Cut(rest, "-")
+	parent, rest, _ := strings.Cut(rest, "-")
+	flags, _, hasMore := strings.Cut(rest, "-")
+	return isHex(version, 2) && version != "ff" && (version != "00" || !hasMore) &&
 		isHex(id, 32) && strings.Trim(id, "0") != "" &&
 		isHex(parent, 16) && strings.Trim(parent, "0") != "" && isHex(flags, 2)
 }

@@ -111,12 +111,10 @@ func (c *Client) Request(p RequestParams) (*Request, error) {
 	if err == nil {
 		err = r.addMeta(p.Meta)
 	}
-	if err == nil {
-		err = r.addTrace(p.Trace)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Method, err)
 	}
+	r.addTrace(p.Trace)
 	r.Headers = c.headers(p, raw)
 	return r, nil
 }
@@ -148,30 +146,32 @@ func (r *Request) addMeta(meta mcp.Meta) error {
 // addTrace adds a trace context, unless the metadata has one, because the
 // fields of two trace contexts must not be mixed. Baggage is independent of
 // them.
-func (r *Request) addTrace(t mcp.Trace) error {
+func (r *Request) addTrace(t mcp.Trace) {
 	if t == (mcp.Trace{}) {
-		return nil
+		return
 	}
-	user := jsontext.Value("{" + string(r.user) + "}")
-	add := make(mcp.Meta)
+	var user jsontext.Value
+	if len(r.user) > 0 {
+		user = jsontext.Value("{" + string(r.user) + "}")
+	}
+	const names = len(`"traceparent":"","tracestate":"","baggage":"",`)
+	members := make([]byte, 0, names+len(t.Parent)+len(t.State)+len(t.Baggage)+len(r.user))
 	if t.Parent != "" && rawjson.Member(user, mcp.MetaTraceparent) == nil && rawjson.Member(user, mcp.MetaTracestate) == nil {
-		_ = add.Set(mcp.MetaTraceparent, t.Parent) // a string always encodes
+		members = appendText(members, mcp.MetaTraceparent, t.Parent)
 		if t.State != "" {
-			_ = add.Set(mcp.MetaTracestate, t.State)
+			members = appendText(members, mcp.MetaTracestate, t.State)
 		}
 	}
 	if t.Baggage != "" && rawjson.Member(user, mcp.MetaBaggage) == nil {
-		_ = add.Set(mcp.MetaBaggage, t.Baggage)
+		members = appendText(members, mcp.MetaBaggage, t.Baggage)
 	}
-	if len(add) == 0 {
-		return nil
+	if len(members) == 0 {
+		return
 	}
-	members, err := userMembers(add)
 	if len(r.user) > 0 {
 		members = append(append(members, ','), r.user...)
 	}
 	r.user = members
-	return err
 }
 
 // Again returns the request with the answers and the state of a user's own round.
