@@ -33,6 +33,9 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := newClient(t, opts)
+	if err := c.middleware.use(opts.Middleware); err != nil {
+		return nil, fmt.Errorf("connect: Options.Middleware: %w", err)
+	}
 	if err := c.applyExtensions(); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}

@@ -1,5 +1,37 @@
 package mcpclient
 
+import (
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// SessionEvent is the begin or the end of a connection, see Options.OnSession.
+type SessionEvent struct {
+	// Ended is false at the begin and true at the end.
+	Ended bool
+	// Lasted is the time from the begin to the end. It is 0 at the begin.
+	Lasted time.Duration
+	// Revision is the revision of the connection.
+	Revision mcp.Revision
+}
+
+// reportSession calls Options.OnSession for the begin of a connection, and returns a function that
+// calls it for the end.
+func (k *connection) reportSession() (end func()) {
+	f := k.client.opts.OnSession
+	if f == nil {
+		return func() {}
+	}
+	began := time.Now()
+	k.client.runHandler("OnSession", func() { f(SessionEvent{Revision: k.dialect().Facts.Revision}) })
+	return func() {
+		k.client.runHandler("OnSession", func() {
+			f(SessionEvent{Ended: true, Lasted: time.Since(began), Revision: k.dialect().Facts.Revision})
+		})
+	}
+}
+
 // Event is a change of the connection.
 type Event struct {
 	Kind EventKind

@@ -117,6 +117,15 @@ type Options struct {
 	// delays it. It must not use the client. Default: none, at no cost.
 	OnMessage func(mcp.WireMessage)
 
+	// OnSession is called when a connection begins, and when it has ended, for example to
+	// count them in a metric. Over Streamable HTTP a connection is a session in the session
+	// era, and in the stateless era all requests until Close. OnSession is called from several
+	// goroutines at once and must return quickly. Default: none.
+	OnSession func(SessionEvent)
+	// Middleware wraps the handling of every message, as if it was added by Client.Use before
+	// the connection is made. The first one is the outermost. Default: none.
+	Middleware []Middleware
+
 	// LogLevel is the minimum level of the server's log messages. Default: in the
 	// session era the server chooses; in the stateless era it is info if OnLog is
 	// set, and otherwise the client requests none. SetLogLevel changes it.
@@ -279,7 +288,7 @@ func (o *Options) copied() *Options {
 	c.Pins.Tools = maps.Clone(c.Pins.Tools)
 	c.Cache.Key = slices.Clone(c.Cache.Key)
 	c.Revisions, c.HTTP.Header = slices.Clone(c.Revisions), c.HTTP.Header.Clone()
-	c.Extensions = slices.Clone(c.Extensions)
+	c.Extensions, c.Middleware = slices.Clone(c.Extensions), slices.Clone(c.Middleware)
 	for i := range c.Extensions {
 		e := &c.Extensions[i]
 		e.Settings, e.ResultTypes = slices.Clone(e.Settings), slices.Clone(e.ResultTypes)

@@ -180,6 +180,7 @@ func (c *Client) checkSession(k *connection) {
 // monitor pings the server of an idle session, and closes the connection when it is
 // lost.
 func (c *Client) monitor(k *connection) {
+	defer k.reportSession()()
 	k.received()
 	var tick <-chan time.Time
 	if every := c.opts.pingInterval(); every > 0 && !k.stateless() {

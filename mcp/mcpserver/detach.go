@@ -84,7 +84,8 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 		return nil, nil, err
 	}
 	stop := context.AfterFunc(r.server.life, func() { cancel(ErrShutdown) })
-	return detached, func() {
+	work, ended := r.server.beginDetached(detached)
+	return work, func() {
 		if !d.end() {
 			return
 		}
@@ -92,6 +93,7 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 		cancel(context.Canceled)
 		d.releaseRun()
 		kept.Release()
+		ended()
 		r.server.detached.Leave()
 	}, nil
 }

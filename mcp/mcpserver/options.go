@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"cmp"
+	"context"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
@@ -144,6 +145,19 @@ type Options struct {
 	// secrets. OnMessage is called on the goroutine of the message, on several at once, and
 	// delays it. It must not use the server. Default: none, at no cost.
 	OnMessage func(mcp.WireMessage)
+
+	// Middleware wraps the handling of every message, as if it was added by [Server.Use] at first.
+	// The first one is the outermost. Default: none.
+	Middleware []Middleware
+	// OnSession is called when a session of Streamable HTTP or a connection of another transport
+	// begins, and when it has ended, for example to count them in a metric. It is called on
+	// several goroutines at once and must be fast. Default: none.
+	OnSession func(SessionEvent)
+	// OnDetach is called when work continues in the background after its request was answered, such
+	// as a task, with the context of the work. The work gets the context that OnDetach returns,
+	// which must be derived from it; nil is the same context. The function that it returns is
+	// called when the work has ended, and may be nil. Default: none.
+	OnDetach func(ctx context.Context) (work context.Context, ended func())
 
 	// Ask are the options of elicitation, sampling and roots. Nil gives the defaults.
 	Ask *AskOptions
@@ -323,7 +337,7 @@ func (o *Options) copied() *Options {
 	c.Icons, c.Revisions = copyIcons(c.Icons), slices.Clone(c.Revisions)
 	c.Experimental, c.MethodCache = copyValues(c.Experimental), maps.Clone(c.MethodCache)
 	c.Load, c.Ask = copyPointer(c.Load), copyPointer(c.Ask)
-	c.Keys, c.Schemas = slices.Clone(c.Keys), slices.Clone(c.Schemas)
+	c.Keys, c.Schemas, c.Middleware = slices.Clone(c.Keys), slices.Clone(c.Schemas), slices.Clone(c.Middleware)
 	for i := range c.Keys {
 		c.Keys[i].Secret = slices.Clone(c.Keys[i].Secret)
 	}

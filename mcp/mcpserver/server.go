@@ -108,6 +108,7 @@ func New(name, version string, o *Options) *Server {
 		Changed: s.listChanged, Dynamic: o.orZero().Dynamic, HideForbidden: o.orZero().HideForbidden,
 	})
 	s.middleware.setCore(s.coreHandlers())
+	s.Use(s.options.Middleware...)
 	return s
 }
 
@@ -204,13 +205,18 @@ func (c core) Initialized(s *exchange.Session) { c.initialized(s) }
 func (c core) Opened(s *exchange.Session) error {
 	s.Share = limit.NewShare(c.admission.share)
 	s.Unsent = c.unsent
-	return c.sessions.add(s)
+	if err := c.sessions.add(s); err != nil {
+		return err
+	}
+	c.sessionBegan(s)
+	return nil
 }
 
 func (c core) LimitReached(e mcp.LimitReached) { c.limits.Reached(e) }
 
 func (c core) Closed(s *exchange.Session) {
-	c.sessions.remove(s) // first, so that it cannot be added to the hub again
+	began := c.sessions.remove(s) // first, so that it cannot be added to the hub again
 	c.hub.RemoveSession(s)
 	c.urlElicitations.forget(s)
+	c.sessionEnded(s, began)
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
@@ -130,6 +131,7 @@ func (s *Session) LogValue() slog.Value { return slog.StringValue(s.ID()) }
 type sessions struct {
 	mu       sync.Mutex
 	open     map[*exchange.Session]bool         // guarded by mu
+	began    map[*exchange.Session]time.Time    // guarded by mu: when it was opened, with Options.OnSession
 	kept     map[*exchange.Session]*limit.Place // guarded by mu: of what is kept of the clients of connections, where that is large
 	refusing bool                               // guarded by mu
 }
@@ -155,9 +157,22 @@ func (s *sessions) refuse() {
 	s.refusing = true
 }
 
-// remove removes a session that has ended, and ends its context.
-func (s *sessions) remove(session *exchange.Session) {
+// begin records when a session begins.
+func (s *sessions) begin(session *exchange.Session, at time.Time) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.began == nil {
+		s.began = make(map[*exchange.Session]time.Time)
+	}
+	s.began[session] = at
+}
+
+// remove removes a session that has ended, and ends its context. It returns when the session has
+// begun, or the zero time if that was not recorded.
+func (s *sessions) remove(session *exchange.Session) (began time.Time) {
+	s.mu.Lock()
+	began = s.began[session]
+	delete(s.began, session)
 	delete(s.open, session)
 	s.kept[session].Release()
 	delete(s.kept, session)
@@ -165,6 +180,7 @@ func (s *sessions) remove(session *exchange.Session) {
 	if made := madeSession(session); made != nil {
 		made.ctx.Cancel(nil)
 	}
+	return began
 }
 
 // isOpen reports whether a session is open.

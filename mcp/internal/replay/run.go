@@ -517,6 +517,22 @@ func (r *Run) Spend(d time.Duration) {
 	}
 }
 
+// traceKey is the key in Memory.Results of the trace of a run. No step can have it.
+const traceKey = ""
+
+// SwapTrace sets the trace of this run, and returns that of the run before it. It is kept with the
+// results of steps, because most runs have none.
+func (r *Run) SwapTrace(trace string) (previous string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	previous = string(r.memory.Results[traceKey])
+	if r.memory.Results == nil {
+		r.memory.Results = make(map[string]jsontext.Value)
+	}
+	r.memory.Results[traceKey] = jsontext.Value(trace)
+	return previous
+}
+
 // RawState returns the state of a handler that makes its questions itself.
 func (r *Run) RawState() *string {
 	r.mu.Lock()
