@@ -29,7 +29,7 @@ var (
 	none = []string{}
 	// sdk lists the packages that a user of the SDK can import. The compiler refuses imports
 	// of mcp/internal from outside mcp/.
-	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpcheck", "mcp/mcpmodel", "mcp/mcptest", "mcp/mcpware", "mcp/mcpwire", "mcp/mcpext/..."}
+	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpcheck", "mcp/mcpmodel", "mcp/mcpotel", "mcp/mcptest", "mcp/mcpware", "mcp/mcpwire", "mcp/mcpext/..."}
 )
 
 // floors is the layering of the module. ARCHITECTURE.md explains it.
@@ -102,6 +102,7 @@ var floors = []placement{
 	{floor: 5, path: "mcp/mcpext/..."},
 	{floor: 5, path: "mcp/mcpcheck"},
 	{floor: 5, path: "mcp/mcptest"},
+	{floor: 5, path: "mcp/mcpotel", only: []string{"mcp", "mcp/internal/httpheader", "mcp/mcpclient", "mcp/mcpserver"}},
 	{floor: 5, path: "mcp/mcpware", beside: []string{"mcp/mcpext/handles"}},
 	// The state that replicas share, in engines.
 	{floor: 5, path: "mcp/store", only: []string{"mcp", "mcp/mcpserver", "mcp/internal/seal"}},
@@ -151,6 +152,7 @@ var libraries = map[string][]string{
 	"mcp/internal/limit":      {"golang.org/x/time/rate"},
 	"mcp/internal/jsonschema": {"github.com/santhosh-tekuri/jsonschema/v6/..."},
 	"mcp/mcpext/skills":       {"go.yaml.in/yaml/v3"},
+	"mcp/mcpotel":             {"go.opentelemetry.io/otel/..."},
 	"mcp/mcpware":             {"github.com/sony/gobreaker/v2"},
 	"mcp/store/boltstore":     {"go.etcd.io/bbolt/..."},
 	"mcp/store/natsstore":     {"github.com/nats-io/nats.go/..."},
@@ -168,10 +170,14 @@ var built = []string{
 // chosen lists the further modules that users of one package build. No package of the SDK
 // that is not in chosen imports that package.
 var chosen = map[string][]string{
-	"mcp/internal/dpop":   {"github.com/go-jose/go-jose/v4"},
-	"mcp/internal/jwt":    {"github.com/go-jose/go-jose/v4"},
-	"mcp/mcpauth":         {"github.com/go-jose/go-jose/v4"},
-	"mcp/mcpext/skills":   {"go.yaml.in/yaml/v3"},
+	"mcp/internal/dpop": {"github.com/go-jose/go-jose/v4"},
+	"mcp/internal/jwt":  {"github.com/go-jose/go-jose/v4"},
+	"mcp/mcpauth":       {"github.com/go-jose/go-jose/v4"},
+	"mcp/mcpext/skills": {"go.yaml.in/yaml/v3"},
+	"mcp/mcpotel": {
+		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/log", "go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/auto/sdk",
+		"github.com/go-logr/logr", "github.com/go-logr/stdr", "github.com/cespare/xxhash/v2",
+	},
 	"mcp/mcpware":         {"github.com/sony/gobreaker/v2"},
 	"mcp/store/boltstore": {"go.etcd.io/bbolt", "golang.org/x/sys"},
 	"mcp/store/natsstore": {
