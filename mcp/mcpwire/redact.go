@@ -206,7 +206,7 @@ func (p *printer) capabilities() error {
 	if err != nil || value.Compact() == nil && string(value) == "{}" {
 		return err
 	}
-	shown, cut := redacted(value, p.most-p.out.Len(), true)
+	shown, cut := redacted(value, form{most: p.most - p.out.Len(), maxText: p.maxText, brief: true})
 	p.cut = p.cut || cut
 	p.text(clientCapabilities)
 	p.out.WriteByte(':')
