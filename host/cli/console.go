@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
@@ -11,14 +13,25 @@ import (
 
 // consoleSource is what the console in the browser shows of a host, and does to it.
 type consoleSource struct {
-	host  *hostProcess
-	calls console.Calls
+	host      *hostProcess
+	calls     console.Calls
+	approvals *approvalQuestions // of which it only reads what waits; nil for the demonstration
+
+	reading sync.Mutex          // held while what waits is read
+	version string              // guarded by reading: that of pending
+	read    time.Time           // guarded by reading: when pending was read
+	pending []*approvalQuestion // guarded by reading
 }
 
 // newConsole returns the console of a host at its root URL, which may be reached under further names.
 func (h *hostProcess) newConsole(base string, hosts []string) *console.Console {
 	h.console.host = h
-	return console.New(console.Options{Base: base, Hosts: hosts, Source: &h.console})
+	c := console.New(console.Options{Base: base, Hosts: hosts, Source: &h.console})
+	if h.questions != nil {
+		h.questions.inBrowser.Store(c)
+		h.console.approvals = newApprovalQuestions(h)
+	}
+	return c
 }
 
 // Servers implements console.Source.

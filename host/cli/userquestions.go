@@ -16,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/notify"
 )
@@ -33,6 +34,7 @@ type userQuestions struct {
 	terminal     atomic.Bool                     // questions are shown on it
 	approvals    *approvalQuestions              // asked on the terminal; nil in commands that ask them before
 	notifier     atomic.Pointer[notify.Notifier] // nil if there is none
+	inBrowser    atomic.Pointer[console.Console] // nil without one
 	self         atomic.Pointer[consent.Watcher] // this host since it shows questions; nil before
 	shown        int                             // guarded by main.asking: questions that the terminal has asked
 }
@@ -49,7 +51,7 @@ func (m *Main) openQuestions(onDecision func(host.Decision) error) (*userQuestio
 		m.message("%v\n  calls that need consent wait as if there were no settings", err)
 		q.settings = host.ConsentSettings{}
 	}
-	q.calls = consent.NewCalls(store, consent.CallOptions{Wait: q.settings.Wait, Watched: q.watched, OnDecision: onDecision})
+	q.calls = consent.NewCalls(store, consent.CallOptions{Wait: q.settings.Wait, Watched: q.watched, Listed: q.listed, OnDecision: onDecision})
 	return q, nil
 }
 
@@ -60,6 +62,12 @@ func (q *userQuestions) watched(ctx context.Context) bool {
 	}
 	others, err := q.watchers.List(ctx)
 	return err == nil && len(others) > 0
+}
+
+// listed reports whether the inbox is open in a browser.
+func (q *userQuestions) listed() bool {
+	c := q.inBrowser.Load()
+	return c != nil && c.IsOpen()
 }
 
 // shows reports whether this host shows questions.

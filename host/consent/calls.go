@@ -29,6 +29,9 @@ type CallOptions struct {
 	// Watched reports whether questions are shown to a person now. If they are not, a call
 	// does not wait; its question can be answered nevertheless. Default: they are not.
 	Watched func(context.Context) bool
+	// Listed reports whether a person looks at the questions now, without being shown codes. Then
+	// a call waits, too. Default: nobody does.
+	Listed func() bool
 	// OnDecision records an answer. If it fails, the answer allows nothing. Default:
 	// nothing is recorded.
 	OnDecision func(host.Decision) error
@@ -44,6 +47,9 @@ func NewCalls(store mcp.Store, o CallOptions) *Calls {
 	}
 	if o.Watched == nil {
 		o.Watched = func(context.Context) bool { return false }
+	}
+	if o.Listed == nil {
+		o.Listed = func() bool { return false }
 	}
 	if o.OnDecision == nil {
 		o.OnDecision = func(host.Decision) error { return nil }
@@ -96,7 +102,7 @@ func (c *Calls) Consent(ctx context.Context, r *host.ConsentRequest) (host.Conse
 			return host.Consent{}, &host.NoConsentError{Reason: err.Error()}
 		case err != nil:
 			return host.Consent{}, err
-		case !watched:
+		case !watched && !c.options.Listed():
 			return host.Consent{}, &host.NoConsentError{Question: q.ID}
 		}
 		if r.OnQuestion != nil {

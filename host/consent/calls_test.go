@@ -595,3 +595,31 @@ func TestGrantShowsItsArgumentsOnlyIfTheSettingsAllowText(t *testing.T) {
 		})
 	}
 }
+
+// A person who looks at the list of questions can answer, and needs no code that nobody shows.
+func TestCallWaitsWhileTheListOfQuestionsIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listed := true
+		calls := consent.NewCalls(new(mcpserver.MemoryStore), consent.CallOptions{Listed: func() bool { return listed }})
+		ended := make(chan error, 1)
+		go func() {
+			_, err := calls.Consent(t.Context(), request())
+			ended <- err
+		}()
+		synctest.Wait()
+		open, err := calls.Queue.List(t.Context())
+		if err != nil || len(open) != 1 || open[0].NeedsCode {
+			t.Fatalf("got %+v, %v, want a question that needs no code", open, err)
+		}
+		if err := calls.Answer(t.Context(), open[0].ID, answerOf(true, "")); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("got %v, want the call allowed", err)
+		}
+		listed = false
+		if _, err := calls.Consent(t.Context(), request()); err == nil {
+			t.Error("got no error, want no call to wait for nobody")
+		}
+	})
+}

@@ -33,6 +33,7 @@ type Source interface {
 	// Restart ends the connections and processes of a server, those of its callers too, and
 	// starts it again as it is approved.
 	Restart(name string) error
+	InboxSource
 }
 
 // Options of a Console.
@@ -79,7 +80,17 @@ func New(o Options) *Console {
 	c.page("GET", "/{$}", c.servers)
 	c.page("GET", "/servers/{name}", c.server)
 	c.page("POST", "/servers/{name}/{action}", c.serverAction)
+	c.page("GET", "/inbox", c.inbox)
+	c.page("POST", "/inbox/questions/{id}", c.answer)
+	c.page("POST", "/inbox/approvals/{id}", c.approve)
 	return c
+}
+
+// IsOpen reports whether a page of the console is open in a browser.
+func (c *Console) IsOpen() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.streams > 0
 }
 
 // Close ends the live streams. Further ones end at once.

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -23,6 +24,31 @@ type source struct {
 	servers   []console.Server // guarded by mu
 	restarted []string         // guarded by mu
 	failure   error            // guarded by mu: of each action
+	inbox     console.Inbox    // guarded by mu
+	did       []string         // guarded by mu: what was answered and approved
+}
+
+func (s *source) Inbox(context.Context) console.Inbox {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inbox
+}
+
+func (s *source) Answer(_ context.Context, id string, a console.Answer) error {
+	return s.do(fmt.Sprintf("answer %s %t %q %q", id, a.Allow, a.For, a.Code))
+}
+
+func (s *source) ShowCode(_ context.Context, id string) error { return s.do("show a code for " + id) }
+
+func (s *source) Approve(_ context.Context, id, code string) error {
+	return s.do(fmt.Sprintf("approve %s %q", id, code))
+}
+
+func (s *source) do(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.did = append(s.did, what)
+	return s.failure
 }
 
 func (s *source) Servers() []console.Server {

@@ -68,10 +68,11 @@ func TestTextsOfPeersAreShownAsTexts(t *testing.T) {
 	t.Parallel()
 	s := &source{}
 	b := enter(t, newConsole(t, s))
-	var elements [2]int
+	var elements [3]int
 	for i, text := range append([]string{"plain"}, append(hostiletext.Texts(), `</pre><script>alert(1)</script>`, `" onload="alert(1)`, `{{.Token}}`, "javascript:alert(1)")...) {
 		s.set(hostileServers(text)...)
-		for j, page := range []string{"", "servers/x"} {
+		s.inbox = hostileInbox(text)
+		for j, page := range []string{"", "servers/x", "inbox"} {
 			body := b.get(page)
 			if at := hostiletext.Unshown(body, "\n\t"); at >= 0 {
 				t.Errorf("%q: got %.40q in the page, want it visible", text, body[at:])
@@ -89,9 +90,9 @@ func TestTextsOfPeersAreShownAsTexts(t *testing.T) {
 func TestPagesRunOnlyTheScriptOfTheConsole(t *testing.T) {
 	t.Parallel()
 	inline := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:|(src|href|action)="(https?:)?//`)
-	c := newConsole(t, &source{servers: twoServers()})
+	c := newConsole(t, &source{servers: twoServers(), inbox: hostileInbox("x")})
 	b := enter(t, c)
-	for _, path := range []string{"/", b.path, b.path + "servers/files", b.path + "nothing"} {
+	for _, path := range []string{"/", b.path, b.path + "servers/files", b.path + "inbox", b.path + "nothing"} {
 		r := request(http.MethodGet, path, nil)
 		response, body := b.do(r)
 		if found := inline.FindString(body); found != "" {
@@ -122,11 +123,14 @@ func TestPagesRunOnlyTheScriptOfTheConsole(t *testing.T) {
 
 func TestManyServersAndLongTextsAreShown(t *testing.T) {
 	t.Parallel()
+	s := new(source)
+	b := enter(t, newConsole(t, s))
 	all := hostileServers(strings.Repeat("<b>long</b> ", 100_000))
 	for i := range 10_000 {
 		all = append(all, console.Server{Status: host.Status{Key: fmt.Sprint("s", i), State: host.Ready}})
 	}
-	if got := strings.Count(enter(t, newConsole(t, &source{servers: all})).get(""), "data-row"); got != 10_001 {
+	s.set(all...)
+	if got := strings.Count(b.get(""), "data-row"); got != 10_001 {
 		t.Errorf("got %d rows, want 10,001", got)
 	}
 }

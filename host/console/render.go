@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -30,6 +31,8 @@ type view struct {
 	// Path is the prefix of the paths of the session, and Token its token. They are empty on
 	// pages without a session.
 	Path, Token string
+	// Waiting is the number of what waits in the inbox.
+	Waiting int
 	// Section is the part of the console that the page belongs to.
 	Section string
 	// Message is what the user's action has caused, and Failed that it has failed.
@@ -40,12 +43,14 @@ type view struct {
 }
 
 // pageNames are the pages, each a template of its own in the layout.
-var pageNames = []string{"front", "entered", "ended", "servers", "server"}
+var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox"}
 
 func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{
 		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "duration": duration, "add": func(a, b int) int { return a + b },
-		"tab": func(v *view, section, name string) tab { return tab{v.Path, section, name, v.Section == section} },
+		"tab":      func(v *view, section, name string) tab { return tab{v.Path, section, name, v.Section == section, 0} },
+		"inboxTab": func(v *view) tab { return tab{v.Path, "inbox", "Inbox", v.Section == "inbox", v.Waiting} },
+		"lines":    func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }, "diffClass": diffClass,
 	}
 	all := make(map[string]*template.Template)
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html"))
@@ -59,6 +64,7 @@ func parsePages() map[string]*template.Template {
 type tab struct {
 	Path, Section, Name string
 	Current             bool
+	Count               int
 }
 
 // Page is the path of the first page of the section, without Path.
@@ -75,6 +81,17 @@ func shown(text string) string { return host.EscapeUnprintable(text, '\n', '\t')
 func date(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 func clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+
+// diffClass marks a line of a diff.
+func diffClass(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return "added"
+	case strings.HasPrefix(line, "-"):
+		return "removed"
+	}
+	return ""
+}
 
 // duration is a duration with two or three digits.
 func duration(d time.Duration) string {
@@ -104,6 +121,12 @@ func render(w http.ResponseWriter, status int, page string, v *view) {
 // show writes a page of a session.
 func (c *Console) show(w http.ResponseWriter, s *session, page string, v *view) {
 	v.Path, v.Token = s.path(), s.Token
+	inbox, ok := v.Data.(*Inbox)
+	if !ok {
+		now := c.source.Inbox(c.ctx)
+		inbox = &now
+	}
+	v.Waiting = inbox.Len()
 	status := http.StatusOK
 	if v.Failed {
 		status = http.StatusConflict

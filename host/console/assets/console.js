@@ -22,6 +22,10 @@ async function refresh() {
     const open = new Set([...part.querySelectorAll("details[open][id]")].map((d) => d.id));
     const scroll = new Map([...part.querySelectorAll("[id]")].filter((e) => e.scrollTop > 0).map((e) => [e.id, e.scrollTop]));
     next.rendered = next.outerHTML;
+    for (const field of part.querySelectorAll("input[id], select[id], textarea[id]")) {
+      const twin = next.querySelector("#" + CSS.escape(field.id));
+      if (twin !== null) [twin.value, twin.checked] = [field.value, field.checked];
+    }
     part.replaceWith(document.adoptNode(next));
     for (const details of next.querySelectorAll("details[id]")) details.open = details.open || open.has(details.id);
     for (const [id, top] of scroll) if (document.getElementById(id)) document.getElementById(id).scrollTop = top;

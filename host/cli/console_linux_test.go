@@ -1,0 +1,150 @@
+//go:build !race
+
+package cli_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// consolePages are the pages of a session of the console of a host.
+type consolePages struct {
+	origin, path, token string
+	cookie              *http.Cookie
+}
+
+// enterConsole opens the console by a link.
+func enterConsole(t *testing.T, link string) *consolePages {
+	t.Helper()
+	response, err := http.Get(strings.TrimSpace(link))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	cookies := response.Cookies()
+	if len(cookies) != 1 {
+		t.Fatalf("%s: got %d, want a session", link, response.StatusCode)
+	}
+	origin, _, _ := strings.Cut(link, "/console/")
+	c := &consolePages{origin: origin, path: cookies[0].Path, cookie: cookies[0]}
+	_, page := c.get(t, "")
+	c.token = regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(page)[1]
+	return c
+}
+
+func (c *consolePages) get(t *testing.T, page string) (status int, body string) {
+	t.Helper()
+	return c.do(t, http.MethodGet, page, nil)
+}
+
+func (c *consolePages) post(t *testing.T, page string, fields url.Values) (status int, body string) {
+	t.Helper()
+	fields.Set("token", c.token)
+	return c.do(t, http.MethodPost, page, fields)
+}
+
+func (c *consolePages) do(t *testing.T, method, page string, fields url.Values) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, c.origin+c.path+page, strings.NewReader(fields.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", c.origin)
+	r.AddCookie(c.cookie)
+	response, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestConsoleAnswersOnlyWithTheCodeThatTheHostShows(t *testing.T) {
+	t.Parallel()
+	h := newConsentHost(t)
+	link, _ := h.run(t, "open", "--print")
+	c := enterConsole(t, link)
+	ended := h.call(t, "a=1")
+	code := h.screen.await(t, `answer 1 yes --code (\d{6})`)[1]
+	if _, page := c.get(t, "inbox"); !strings.Contains(page, "Allow a call of one/describe?") || !strings.Contains(page, `name="code"`) || strings.Contains(page, code) {
+		t.Errorf("got %s, want the question and no code", page)
+	}
+	wrong := "000000"
+	if code == wrong {
+		wrong = "000001"
+	}
+	for _, given := range []string{"", wrong} {
+		if status, page := c.post(t, "inbox/questions/1", url.Values{"answer": {"allow"}, "for": {"always"}, "code": {given}}); status != 409 || !strings.Contains(page, "Nothing was changed") {
+			t.Errorf("code %q: got %d, %s, want it refused", given, status, page)
+		}
+	}
+	h.screen.await(t, `(?s)A command gave a wrong code.*it wants to answer question 1`)
+	if status, page := c.post(t, "inbox/questions/1", url.Values{"answer": {"allow"}, "for": {"once"}, "code": {code}}); status != 303 {
+		t.Errorf("got %d, %s, want the answer taken", status, page)
+	}
+	if text, exit := ended(); exit != 0 {
+		t.Errorf("got %q, %d, want the call made", text, exit)
+	}
+	if _, page := c.get(t, "servers/one"); !strings.Contains(page, "<dt>calls</dt><dd>1</dd>") {
+		t.Errorf("got %s, want the call counted", page)
+	}
+}
+
+func TestConsoleApprovesOnlyWithTheCodeThatTheHostShows(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, ".config", "fondaco", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}}}}`, program(t), role), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := inTerminalAt(t, home, []string{"FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}, "up", "--addr", "127.0.0.1:0")
+	h.press(t, `Start it now and in future\?`, "n\n")
+	c := enterConsole(t, h.screen.await(t, `(http://\S+/console/login\?key=\w+)`)[1])
+	_, page := c.get(t, "inbox")
+	id := regexp.MustCompile(`inbox/approvals/(\w+)"`).FindStringSubmatch(page)
+	if id == nil || !strings.Contains(page, "Start one?") || !strings.Contains(page, program(t)) || !strings.Contains(page, "SHA-256") {
+		t.Fatalf("got %s, want what the approval covers", page)
+	}
+	at := "inbox/approvals/" + id[1]
+	for _, given := range []string{"", "000000"} {
+		if status, page := c.post(t, at, url.Values{"do": {"approve"}, "code": {given}}); status != 409 {
+			t.Errorf("code %q: got %d, %s, want it refused", given, status, page)
+		}
+	}
+	if status, page := c.post(t, at, url.Values{"do": {"code"}}); status != 303 {
+		t.Fatalf("got %d, %s, want a code shown", status, page)
+	}
+	code := h.screen.await(t, `its code is (\d{6}): type it there\s+it wants to approve one `)[1]
+	if _, page := c.get(t, "servers/one"); !strings.Contains(page, "needs approval") {
+		t.Errorf("got %s, want it not approved", page)
+	}
+	if status, page := c.post(t, "inbox/approvals/0000", url.Values{"do": {"approve"}, "code": {code}}); status != 409 || !strings.Contains(page, "does not wait any more") {
+		t.Errorf("something else: got %d, %s, want it refused", status, page)
+	}
+	if status, page := c.post(t, at, url.Values{"do": {"approve"}, "code": {code}}); status != 303 {
+		t.Errorf("got %d, %s, want it approved", status, page)
+	}
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/one")
+		return strings.Contains(page, `<dt>processes</dt>`), page
+	})
+	record, err := os.ReadFile(filepath.Join(home, ".local", "state", "fondaco", "audit.jsonl"))
+	if err != nil || !regexp.MustCompile(`"action":"approve".*"reason":"by the user, in the console"`).Match(record) {
+		t.Errorf("got %s, %v, want how it was approved", record, err)
+	}
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/control"
+)
+
+// approvalAge is after how long what waits for approval is read again although nothing says that
+// it has changed: a program may have changed that is not started.
+const approvalAge = 10 * time.Second
+
+// Inbox implements console.InboxSource.
+func (s *consoleSource) Inbox(ctx context.Context) console.Inbox {
+	q := s.host.questions
+	if q == nil {
+		return console.Inbox{}
+	}
+	var inbox console.Inbox
+	open, err := q.calls.Queue.List(ctx)
+	inbox.CodesShown = q.watched(ctx)
+	for i := range open {
+		inbox.Questions = append(inbox.Questions, consoleQuestion(&open[i], inbox.CodesShown))
+	}
+	pending, failed := s.pendingApprovals(ctx)
+	for _, one := range pending {
+		inbox.Approvals = append(inbox.Approvals, s.consoleApproval(one))
+	}
+	if err = errors.Join(err, failed); err != nil {
+		inbox.Problem = err.Error()
+	}
+	return inbox
+}
+
+func consoleQuestion(asked *consent.Question, watched bool) console.Question {
+	q := console.Question{
+		ID: asked.ID, Text: asked.Text, Client: asked.Client, Principal: asked.Principal, Created: asked.Created, Expires: asked.Expires,
+		NeedsCode: asked.NeedsCode || watched, ReadOnly: hasDetail(asked, consent.DetailReadOnly),
+	}
+	for _, d := range asked.Details {
+		q.Details = append(q.Details, console.Detail(d))
+	}
+	return q
+}
+
+// pendingApprovals returns what waits for approval. It is read again when it may have changed,
+// because large files of programs may have to be read for it.
+func (s *consoleSource) pendingApprovals(ctx context.Context) ([]*approvalQuestion, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	version := s.approvals.version()
+	if version == s.version && time.Since(s.read) < approvalAge {
+		return s.pending, nil
+	}
+	pending, err := s.approvals.readStates(ctx)
+	s.pending, s.version, s.read = pending, version, time.Now()
+	if err != nil {
+		s.version = "" // to read it again
+	}
+	return pending, err
+}
+
+// consoleApproval describes what waits, for a program with the words of the terminal.
+func (s *consoleSource) consoleApproval(q *approvalQuestion) console.Approval {
+	m := s.host.main
+	a := console.Approval{ID: q.digest, Title: strings.Join(approvedNames(q.all), ", "), Command: m.approveCommand(q.name(), s.host.config)}
+	if q.all[0].server != nil {
+		var text bytes.Buffer
+		page := &Main{Stderr: &text, Args: m.Args, Env: m.Env}
+		page.showServerQuestion(q.all[0].question, true)
+		a.Covers = strings.TrimSpace(text.String())
+		return a
+	}
+	change := q.all[0].change
+	a.Version, a.Before = change.Version, change.OldVersion
+	for i := range change.Definitions {
+		d := &change.Definitions[i]
+		a.Changes = append(a.Changes, console.Change{
+			Kind: string(d.Kind), Change: string(d.Change), Name: d.Name, OldName: d.OldName, Claims: d.Annotations, Findings: d.Findings, Diff: d.Diff,
+		})
+	}
+	return a
+}
+
+// Answer implements console.InboxSource. It is "fondaco answer", where a code is needed with the
+// code that was typed in the browser: the console may be open for another program.
+func (s *consoleSource) Answer(ctx context.Context, id string, given console.Answer) error {
+	q := s.host.questions
+	if q == nil {
+		return consent.ErrUnknown
+	}
+	if _, _, err := consent.ParseScope(given.For); err != nil {
+		return err
+	}
+	answer := control.Answer{ID: id, Content: consent.CallAnswer(given.Allow, given.For), Code: strings.TrimSpace(given.Code)}
+	showing, err := q.otherHosts(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(showing) == 0:
+		return q.answerByCommand(ctx, answer)
+	case answer.Code == "":
+		return control.ErrCode
+	}
+	return q.main.atHosts(ctx, showing, func(ctx context.Context, c *control.Client) error { return c.Answer(ctx, answer) })
+}
+
+// approval returns what waits under an id.
+func (s *consoleSource) approval(ctx context.Context, id string) (*approvalQuestion, error) {
+	if s.approvals == nil {
+		return nil, errNotWaiting
+	}
+	pending, err := s.pendingApprovals(ctx)
+	i := slices.IndexFunc(pending, func(one *approvalQuestion) bool { return one.digest == id })
+	if i < 0 {
+		return nil, errors.Join(errNotWaiting, err)
+	}
+	return pending[i], nil
+}
+
+var errNotWaiting = errors.New("this does not wait any more, or has changed; what waits now is below")
+
+// ShowCode implements console.InboxSource.
+func (s *consoleSource) ShowCode(ctx context.Context, id string) error {
+	one, err := s.approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	q, about := s.host.questions, intentOf(one.all)
+	if q.shows() {
+		return q.showCode(about)
+	}
+	showing, err := q.watchers.List(ctx)
+	if err != nil {
+		return err
+	}
+	if len(showing) == 0 {
+		return s.noCode(one)
+	}
+	return q.showCodeAt(ctx, showing, about)
+}
+
+// Approve implements console.InboxSource. It has no answer without a code: the console runs nothing
+// that the user has not approved at a terminal or on the desktop.
+func (s *consoleSource) Approve(ctx context.Context, id, code string) error {
+	one, err := s.approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	q, about := s.host.questions, intentOf(one.all)
+	showing, err := q.otherHosts(ctx)
+	code = strings.TrimSpace(code)
+	switch {
+	case err != nil:
+		return err
+	case code == "":
+		return control.ErrCode
+	case q.shows():
+		err = q.checkCode(q.commandCodes, about, about, code)
+	case len(showing) > 0:
+		err = q.checkCodeAt(ctx, showing, about, code)
+	default:
+		err = s.noCode(one)
+	}
+	if err != nil {
+		return err
+	}
+	q.approvals.setAnswered(one.all, host.OutcomeDone) // before it no longer waits, as if it was answered on the terminal
+	if err := s.host.approvePending(ctx, one.all, "by the user, in the console"); err != nil {
+		q.approvals.setAnswered(one.all, "")
+		return err
+	}
+	for _, name := range approvedNames(one.all) {
+		s.host.gateway.Retry(name)
+	}
+	return nil
+}
+
+// noCode says how to approve where no code can be shown.
+func (s *consoleSource) noCode(one *approvalQuestion) error {
+	return fmt.Errorf("no terminal and no desktop can show a code; approve it with %s", s.host.main.approveCommand(one.name(), s.host.config))
+}

@@ -1,0 +1,131 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Inbox is what waits for the user, each in the order in which it came.
+type Inbox struct {
+	Questions []Question
+	Approvals []Approval
+	// CodesShown: a host shows codes on its terminal or on the desktop, without which nothing is
+	// approved.
+	CodesShown bool
+	// Problem says what of it is not known; empty if all is.
+	Problem string
+}
+
+// Len is the number of what waits.
+func (i *Inbox) Len() int { return len(i.Questions) + len(i.Approvals) }
+
+// Question is a call that needs the consent of the user.
+type Question struct {
+	ID, Text         string
+	Details          []Detail
+	Client           string
+	Principal        string
+	Created, Expires time.Time
+	// NeedsCode: the answer needs the code that a host shows with the question.
+	NeedsCode bool
+	// ReadOnly: the answer may allow all read-only tools of the server.
+	ReadOnly bool
+}
+
+// Detail is a fact that a person has to know for the answer.
+type Detail struct{ Name, Text string }
+
+// Approval is a server, or what one lists, that waits for an approval.
+type Approval struct {
+	// ID identifies exactly what is shown: with other content it is another one.
+	ID string
+	// Title names the server or the servers.
+	Title string
+	// Covers is what the approval of a program or a remote server covers, as the terminal shows it.
+	Covers string
+	// Version is that of the server, and Before that when something was approved last.
+	Version, Before string
+	// Changes are the definitions that wait.
+	Changes []Change
+	// Command approves it on a terminal.
+	Command string
+}
+
+// Change is a definition that waits.
+type Change struct {
+	Kind, Change, Name, OldName string
+	// Claims are what the server says that a tool does.
+	Claims   []string
+	Findings []string
+	// Diff has the changed lines, with "-" before those of the approved definition and "+" before
+	// those of the new one.
+	Diff string
+}
+
+// Answer is the answer to a question.
+type Answer struct {
+	Allow bool
+	// For is how long a yes holds: once, session, a duration, always or read-only.
+	For string
+	// Code is the one that a host shows with the question, if that needs one.
+	Code string
+}
+
+// InboxSource is what the inbox needs of a host.
+type InboxSource interface {
+	// Inbox returns what waits. It is called about once a second while pages are open.
+	Inbox(context.Context) Inbox
+	// Answer answers a question, with the rules of "fondaco answer".
+	Answer(ctx context.Context, id string, a Answer) error
+	// ShowCode makes a host show a code for an approval.
+	ShowCode(ctx context.Context, approval string) error
+	// Approve approves what waits under an ID. It always needs the code.
+	Approve(ctx context.Context, approval, code string) error
+}
+
+// done are the messages after an action, by its name in the query.
+var done = map[string]string{
+	"answered": "Your answer was given.",
+	"code":     "The host shows a code on its terminal or on the desktop. Type it here.",
+	"approved": "It is approved.",
+}
+
+// inbox shows what waits.
+func (c *Console) inbox(w http.ResponseWriter, r *http.Request, s *session) {
+	c.showInbox(w, r, s, &view{Message: done[r.URL.Query().Get("did")]})
+}
+
+func (c *Console) showInbox(w http.ResponseWriter, r *http.Request, s *session, v *view) {
+	inbox := c.source.Inbox(r.Context())
+	v.Title, v.Section, v.Data = "Inbox", "inbox", &inbox
+	c.show(w, s, "inbox", v)
+}
+
+// after shows the inbox after an action.
+func (c *Console) after(w http.ResponseWriter, r *http.Request, s *session, did string, err error) {
+	if err != nil {
+		c.showInbox(w, r, s, &view{Message: "Nothing was changed: " + shown(err.Error()), Failed: true})
+		return
+	}
+	http.Redirect(w, r, s.path()+"inbox?did="+did, http.StatusSeeOther)
+}
+
+// answer answers a question.
+func (c *Console) answer(w http.ResponseWriter, r *http.Request, s *session) {
+	a := Answer{Allow: r.PostForm.Get("answer") == "allow", For: r.PostForm.Get("for"), Code: r.PostForm.Get("code")}
+	if !a.Allow {
+		a.For = ""
+	}
+	c.after(w, r, s, "answered", c.source.Answer(r.Context(), r.PathValue("id"), a))
+}
+
+// approve approves what waits, or asks for the code that this needs.
+func (c *Console) approve(w http.ResponseWriter, r *http.Request, s *session) {
+	id := r.PathValue("id")
+	if r.PostForm.Get("do") == "code" {
+		c.after(w, r, s, "code", c.source.ShowCode(r.Context(), id))
+		return
+	}
+	c.after(w, r, s, "approved", c.source.Approve(r.Context(), id, r.PostForm.Get("code")))
+}

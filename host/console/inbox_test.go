@@ -1,0 +1,132 @@
+package console_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/host/console"
+)
+
+// hostileInbox is an inbox whose texts are all one.
+func hostileInbox(text string) console.Inbox {
+	return console.Inbox{
+		CodesShown: true, Problem: text,
+		Questions: []console.Question{{ID: "7", Text: text, Details: []console.Detail{{Name: text, Text: text}}, Client: text, Principal: text, NeedsCode: true, ReadOnly: true}},
+		Approvals: []console.Approval{
+			{ID: "a1", Title: text, Covers: text},
+			{ID: "a2", Title: text, Version: text, Before: "1", Changes: []console.Change{{Kind: "tool", Change: "changed", Name: text, OldName: text, Findings: []string{text}, Diff: "+ " + strings.ReplaceAll(text, "\n", " ")}}},
+		},
+	}
+}
+
+func TestInboxShowsWhatWaitsAndForWhom(t *testing.T) {
+	t.Parallel()
+	asked := time.Date(2026, 11, 28, 9, 30, 0, 0, time.Local)
+	s := &source{inbox: console.Inbox{
+		Questions: []console.Question{{
+			ID: "7", Text: "Allow a call of files/write?", Details: []console.Detail{{Name: "arguments", Text: `{"path":"a"}`}},
+			Client: "editor 1.2", Principal: "anna", Created: asked, Expires: asked.Add(10 * time.Minute),
+		}},
+		Approvals: []console.Approval{
+			{ID: "a1", Title: "weather", Covers: "program    /usr/bin/weather", Command: "fondaco approve weather"},
+			{ID: "a2", Title: "files", Changes: []console.Change{{Kind: "tool", Change: "changed", Name: "read", Diff: "- Reads.\n+ Reads and sends.", Findings: []string{"asks for a secret"}}}},
+		},
+	}}
+	b := enter(t, newConsole(t, s))
+	body := b.get("inbox")
+	for _, want := range []string{
+		"Allow a call of files/write?", "&#34;path&#34;", "asked by editor 1.2 for anna at 09:30:00; it waits until 09:40:00", "Start weather?", "/usr/bin/weather", "fondaco approve weather",
+		"Approve what files lists?", `<span class="removed">- Reads.`, `<span class="added">&#43; Reads and sends.`, "asks for a secret",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got %s, want %s", body, want)
+		}
+	}
+	if strings.Contains(body, `name="code"`) || strings.Contains(body, `value="approve"`) || strings.Contains(body, "read-only tools") {
+		t.Errorf("got %s, want no code where none is shown, and no approval without one", body)
+	}
+	if other := b.get(""); !strings.Contains(other, `<span class="count">3`) || !strings.Contains(other, "<title>(3) Servers") {
+		t.Errorf("got %s, want the number on each page", other)
+	}
+}
+
+func TestInboxPassesOnWhatTheUserDecides(t *testing.T) {
+	t.Parallel()
+	s := &source{inbox: hostileInbox("x")}
+	b := enter(t, newConsole(t, s))
+	for _, post := range []struct{ page, fields, want, did string }{
+		{"inbox/questions/7", "answer=allow for=1h code=123456", `answer 7 true "1h" "123456"`, "answered"},
+		{"inbox/questions/7", "answer=deny for=always code=123456", `answer 7 false "" "123456"`, "answered"},
+		{"inbox/questions/7", "for=always", `answer 7 false "" ""`, "answered"},
+		{"inbox/approvals/a1", "do=code code=", "show a code for a1", "code"},
+		{"inbox/approvals/a1", "do=approve code=123456", `approve a1 "123456"`, "approved"},
+	} {
+		s.did = nil
+		response, _ := b.post(post.page, fieldsOf(post.fields)...)
+		if location := response.Header.Get("Location"); response.StatusCode != 303 || !slices.Equal(s.did, []string{post.want}) || location != b.path+"inbox?did="+post.did {
+			t.Errorf("%s %s: got %d to %s, %q, want %s", post.page, post.fields, response.StatusCode, location, s.did, post.want)
+		}
+		if body := b.get("inbox?did=" + post.did); !strings.Contains(body, `role="status">`) {
+			t.Errorf("%s: got %s, want what was done", post.did, body)
+		}
+	}
+	s.failure = errors.New("want the code")
+	if response, body := b.post("inbox/approvals/a1", "do", "approve"); response.StatusCode != http.StatusConflict || !strings.Contains(body, "Nothing was changed: want the code") {
+		t.Errorf("got %d, %s, want the reason", response.StatusCode, body)
+	}
+}
+
+// fieldsOf returns names and values in turn.
+func fieldsOf(text string) (fields []string) {
+	for word := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(word, "=")
+		fields = append(fields, name, value)
+	}
+	return fields
+}
+
+func TestOpenPagesAreToldWhatWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{servers: twoServers()}
+		c := newConsole(t, s)
+		b := enter(t, c)
+		if c.IsOpen() {
+			t.Error("got an open console, want none without a page")
+		}
+		live := b.listen(t.Context(), "")
+		<-live.events
+		if !c.IsOpen() {
+			t.Error("got no open console, want one")
+		}
+		s.mu.Lock()
+		s.inbox = hostileInbox("x")
+		s.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		if got := <-live.events; !strings.HasPrefix(got, "event: change\n") {
+			t.Errorf("got %q, want the number in the navigation to change", got)
+		}
+		c.Close()
+		synctest.Wait()
+		if c.IsOpen() {
+			t.Error("got an open console, want none after its end")
+		}
+	})
+}
+
+func TestManyQuestionsAreShown(t *testing.T) {
+	t.Parallel()
+	s := &source{}
+	for i := range 1024 {
+		s.inbox.Questions = append(s.inbox.Questions, console.Question{ID: fmt.Sprint(i), Text: strings.Repeat("<i>", 100)})
+	}
+	if got := strings.Count(enter(t, newConsole(t, s)).get("inbox"), "<article"); got != 1024 {
+		t.Errorf("got %d questions, want all", got)
+	}
+}
