@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/traffic"
 )
 
 // consoleSource is what the console in the browser shows of a host, and does to it.
@@ -56,6 +57,9 @@ func (h *hostProcess) mendingCommand(s *host.Status) string {
 	}
 	return ""
 }
+
+// Messages implements console.Source.
+func (s *consoleSource) Messages() []traffic.Message { return s.host.traffic.Messages() }
 
 // Retry implements console.Source.
 func (s *consoleSource) Retry(name string) bool { return s.host.gateway.Retry(name) }

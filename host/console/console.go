@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/traffic"
 )
 
 // Source is the host that a console shows. Its methods are called from several goroutines.
@@ -34,6 +35,8 @@ type Source interface {
 	// starts it again as it is approved.
 	Restart(name string) error
 	InboxSource
+	// Messages returns the last messages of clients and servers, the oldest first.
+	Messages() []traffic.Message
 }
 
 // Options of a Console.
@@ -83,6 +86,7 @@ func New(o Options) *Console {
 	c.page("GET", "/inbox", c.inbox)
 	c.page("POST", "/inbox/questions/{id}", c.answer)
 	c.page("POST", "/inbox/approvals/{id}", c.approve)
+	c.page("GET", "/traffic", c.messages)
 	return c
 }
 

@@ -7,4 +7,5 @@ const (
 	MaxStreams    = maxStreams
 	MaxForm       = maxForm
 	KeptDurations = keptDurations
+	MaxMessages   = maxMessages
 )

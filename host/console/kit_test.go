@@ -7,12 +7,14 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -21,11 +23,18 @@ const base = "http://127.0.0.1:7332"
 // source is a host for tests.
 type source struct {
 	mu        sync.Mutex
-	servers   []console.Server // guarded by mu
-	restarted []string         // guarded by mu
-	failure   error            // guarded by mu: of each action
-	inbox     console.Inbox    // guarded by mu
-	did       []string         // guarded by mu: what was answered and approved
+	servers   []console.Server  // guarded by mu
+	restarted []string          // guarded by mu
+	failure   error             // guarded by mu: of each action
+	inbox     console.Inbox     // guarded by mu
+	messages  []traffic.Message // guarded by mu
+	did       []string          // guarded by mu: what was answered and approved
+}
+
+func (s *source) Messages() []traffic.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.messages)
 }
 
 func (s *source) Inbox(context.Context) console.Inbox {

@@ -68,11 +68,11 @@ func TestTextsOfPeersAreShownAsTexts(t *testing.T) {
 	t.Parallel()
 	s := &source{}
 	b := enter(t, newConsole(t, s))
-	var elements [3]int
+	var elements [4]int
 	for i, text := range append([]string{"plain"}, append(hostiletext.Texts(), `</pre><script>alert(1)</script>`, `" onload="alert(1)`, `{{.Token}}`, "javascript:alert(1)")...) {
 		s.set(hostileServers(text)...)
-		s.inbox = hostileInbox(text)
-		for j, page := range []string{"", "servers/x", "inbox"} {
+		s.inbox, s.messages = hostileInbox(text), hostileMessages(text)
+		for j, page := range []string{"", "servers/x", "inbox", "traffic"} {
 			body := b.get(page)
 			if at := hostiletext.Unshown(body, "\n\t"); at >= 0 {
 				t.Errorf("%q: got %.40q in the page, want it visible", text, body[at:])
@@ -92,7 +92,7 @@ func TestPagesRunOnlyTheScriptOfTheConsole(t *testing.T) {
 	inline := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:|(src|href|action)="(https?:)?//`)
 	c := newConsole(t, &source{servers: twoServers(), inbox: hostileInbox("x")})
 	b := enter(t, c)
-	for _, path := range []string{"/", b.path, b.path + "servers/files", b.path + "inbox", b.path + "nothing"} {
+	for _, path := range []string{"/", b.path, b.path + "servers/files", b.path + "inbox", b.path + "traffic", b.path + "nothing"} {
 		r := request(http.MethodGet, path, nil)
 		response, body := b.do(r)
 		if found := inline.FindString(body); found != "" {
@@ -205,5 +205,5 @@ func TestCallsAreCountedByTheirOutcome(t *testing.T) {
 
 func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "a link to the console: for how long it works; links that were not used; sessions of the console; for how long one lasts", console.LinkTime, console.MaxLinks, console.MaxSessions, console.SessionTime)
-	claim.Limit(t, "pages of the console that are kept current at a time; a form; calls of a server whose durations are known", console.MaxStreams, claim.Bytes(console.MaxForm), console.KeptDurations)
+	claim.Limit(t, "pages of the console that are kept current at a time; a form; calls of a server whose durations are known; messages on the page of the traffic", console.MaxStreams, claim.Bytes(console.MaxForm), console.KeptDurations, console.MaxMessages)
 }

@@ -43,11 +43,11 @@ type view struct {
 }
 
 // pageNames are the pages, each a template of its own in the layout.
-var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox"}
+var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic"}
 
 func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{
-		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "duration": duration, "add": func(a, b int) int { return a + b },
+		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "bytes": size, "clockms": func(t time.Time) string { return t.Local().Format("15:04:05.000") }, "duration": duration, "add": func(a, b int) int { return a + b },
 		"tab":      func(v *view, section, name string) tab { return tab{v.Path, section, name, v.Section == section, 0} },
 		"inboxTab": func(v *view) tab { return tab{v.Path, "inbox", "Inbox", v.Section == "inbox", v.Waiting} },
 		"lines":    func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }, "diffClass": diffClass,
@@ -91,6 +91,17 @@ func diffClass(line string) string {
 		return "removed"
 	}
 	return ""
+}
+
+// size is a number of bytes with a unit.
+func size(n int) string {
+	switch {
+	case n < 1<<10:
+		return strconv.Itoa(n) + " B"
+	case n < 1<<20:
+		return strconv.Itoa(n>>10) + " KiB"
+	}
+	return strconv.FormatFloat(float64(n)/(1<<20), 'f', 1, 64) + " MiB"
 }
 
 // duration is a duration with two or three digits.
