@@ -9,7 +9,7 @@ import (
 var messageCell = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
 
 // systemMessages are those of the operating system or of Go.
-var systemMessages = map[string]bool{"connection refused": true}
+var systemMessages = map[string]bool{"connection refused": true, "proxyconnect tcp": true}
 
 // TestMessagesOfTroubleshootingAreInTheSource looks for the messages in the first column of
 // the tables; what is between two "…" has to be in the source literally.
