@@ -103,6 +103,17 @@ var serverRows = []serverRow{
 		want:    "done",
 	},
 	{
+		name:    "initialize-odd",
+		replies: replies{"initialize": result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":true,"prompts":[],"logging":"yes"},"serverInfo":"raw","instructions":7}`)},
+		want:    "done",
+	},
+	{
+		name:    "schema-empty-list",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object","properties":[]}},{"name":"two","inputSchema":[]},{"name":"three","inputSchema":null}]}`)},
+		ask:     listTools,
+		want:    "go two three",
+	},
+	{
 		name:    "tool-without-schema",
 		replies: replies{"tools/list": result(`{"tools":[{"name":"go"}]}`)},
 		want:    "done",

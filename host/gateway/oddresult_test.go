@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +247,25 @@ func TestTemplateThatCannotBeParsedIsReadByItsQualifiedURI(t *testing.T) {
 			if want == "" && mcp.CodeOf(err) == "" || want != "" && (err != nil || r.Contents[0].Text != want) {
 				t.Errorf("%s: got %+v, %v, want %q", uri, r, err, want)
 			}
+		}
+	})
+}
+
+func TestEmptyListInASchemaIsAnEmptyObject(t *testing.T) {
+	t.Parallel()
+	eachOddPair(t, map[string]string{
+		mcp.MethodToolsList: `{"tools":[{"name":"go","inputSchema":{"type":"object","properties":[],"required":[],"title":"x"}},{"name":"list","inputSchema":[]},{"name":"null","inputSchema":null}]}`,
+	}, host.Settings{}, func(t *testing.T, c *mcpclient.Client, _ mcp.Revision) {
+		got := make(map[string]string)
+		for tool, err := range c.Tools(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[tool.Name] = string(tool.InputSchema)
+		}
+		want := map[string]string{"o__go": `{"required":[],"title":"x","type":"object"}`, "o__list": `{"type":"object"}`, "o__null": `{"type":"object"}`}
+		if !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
 		}
 	})
 }

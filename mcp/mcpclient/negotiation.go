@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"cmp"
 	"context"
-	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"net/http"
@@ -194,7 +193,7 @@ func isInvalid(err error) bool {
 func (n *negotiation) discovered(d *dialect.Client, m jsonrpc.Message) (next *dialect.Facts, err error) {
 	outcome, err := d.Result(mcp.MethodDiscover, m)
 	var result mcp.DiscoverResult
-	if err != nil || outcome.InputRequired != nil || json.Unmarshal(outcome.Result, &result) != nil || len(result.SupportedVersions) == 0 {
+	if err != nil || outcome.InputRequired != nil || n.client.decode(mcp.MethodDiscover, outcome.Result, &result) != nil || len(result.SupportedVersions) == 0 {
 		return nil, errLegacy
 	}
 	best := n.client.newestOf(dialect.Known(result.SupportedVersions))
@@ -232,7 +231,7 @@ func (n *negotiation) initialize(ctx context.Context, f *dialect.Facts) error {
 		return fmt.Errorf("initialize: %w", d.Error(m.Error))
 	}
 	var result mcp.InitializeResult
-	if err := json.Unmarshal(m.Result, &result); err != nil {
+	if err := c.decode(mcp.MethodInitialize, m.Result, &result); err != nil {
 		return fmt.Errorf("initialize: %w", dialect.Invalid("%w", err))
 	}
 	best := c.newestOf(dialect.Negotiated(result.ProtocolVersion))

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -23,11 +24,14 @@ func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.
 	}, func(p mcp.Prompt) string { return p.Name })
 }
 
-// GetPrompt gets a prompt with the given arguments, which may be nil.
+// GetPrompt gets a prompt with the given arguments, which may be nil. A message without a role is one of the user.
 func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]string, opts ...CallOption) (*mcp.GetPromptResult, error) {
 	result, err := request[mcp.GetPromptResult](ctx, c, mcp.MethodPromptsGet, &mcp.GetPromptParams{Name: name, Arguments: args}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("get prompt %q: %w", name, err)
+	}
+	for i := range result.Messages {
+		result.Messages[i].Role = cmp.Or(result.Messages[i].Role, mcp.RoleUser)
 	}
 	return result, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ import (
 //     content blocks that are none. Names, URIs and cursors are never converted.
 //   - What is no boolean is true, but for null, 0 and the texts "", "0", "no", "off" and "false". A hint is
 //     left out instead, because its default is the careful one.
+//   - A capability is declared by true and by an empty list, too.
 //   - Bytes may be base64 in any of its alphabets, with or without padding, also in a data URL.
 //
 // See docs/decisions/0023-results-off-their-format.md.
@@ -47,6 +49,12 @@ func DecodeLenient(raw jsontext.Value, out any) (LeftOut, error) {
 		return decodePage(r, raw, out, "resources")
 	case *mcp.ListResourceTemplatesResult:
 		return decodePage(r, raw, out, "resourceTemplates")
+	case *mcp.InitializeResult:
+		if rawjson.Member(raw, "protocolVersion").Kind() == '"' {
+			return decodeLenient(r, raw, out)
+		}
+	case *mcp.DiscoverResult:
+		return decodePage(r, raw, out, "supportedVersions")
 	case *mcp.LoggingMessageParams:
 		return decodeLenient(r, raw, out)
 	case *mcp.ProgressParams:
@@ -114,9 +122,12 @@ func newLenientReader() *lenientReader {
 		// Members that may be absent.
 		optional[string](r), optional[*string](r), optional[mcp.Role](r), optional[mcp.IconTheme](r),
 		optional[mcp.CacheScope](r), optional[mcp.TaskSupport](r), optional[mcp.LoggingLevel](r), optional[mcp.ResultType](r),
-		optional[*bool](r), optional[float64](r), optional[*float64](r), optional[*int64](r), optional[mcp.Meta](r),
-		object[mcp.Annotations](r), object[mcp.ToolAnnotations](r), object[mcp.ToolExecution](r),
-		json.UnmarshalFromFunc(readTruth), json.UnmarshalFromFunc(readBytes),
+		optional[*bool](r), optional[float64](r), optional[*float64](r), optional[mcp.Meta](r), optional[map[string]jsontext.Value](r),
+		object[mcp.Annotations](r), object[mcp.ToolAnnotations](r), object[mcp.ToolExecution](r), object[mcp.TasksCapability](r), object[mcp.TaskRequests](r),
+		json.UnmarshalFromFunc(r.readInteger), json.UnmarshalFromFunc(readTruth), json.UnmarshalFromFunc(readBytes),
+		// The peer.
+		whole[mcp.ServerCapabilities](r), whole[mcp.Implementation](r),
+		declared[mcp.Capability](r), declared[mcp.ListCapability](r), declared[mcp.ResourcesCapability](r),
 		// Lists.
 		elementwise[[]string](r, decodeElement[string]), elementwise[[]mcp.Role](r, decodeElement[mcp.Role]),
 		elementwise[[]mcp.Icon](r, named(r, func(i *mcp.Icon) string { return i.Src })),
@@ -159,6 +170,43 @@ func object[T any](r *lenientReader) *json.Unmarshalers {
 		}
 		r.leftOut.add(r.path(dec))
 		return dec.SkipValue()
+	})
+}
+
+// whole returns a function that takes a member which is no object for an empty one.
+func whole[T any](r *lenientReader) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, _ *T) error {
+		if dec.PeekKind() == '{' {
+			return errors.ErrUnsupported
+		}
+		r.leftOut.add(r.path(dec))
+		return dec.SkipValue()
+	})
+}
+
+// declared returns a function that takes true and an empty list for an empty object, which declares a capability:
+// some encoders know no difference between empty lists and objects.
+func declared[T any](r *lenientReader) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v **T) error {
+		if kind := dec.PeekKind(); kind == '{' || kind == 'n' {
+			return errors.ErrUnsupported
+		}
+		where := r.path(dec)
+		raw, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		empty := true
+		for range rawjson.Elements(raw) {
+			empty = false
+		}
+		switch kind := raw.Kind(); {
+		case kind == 't' || kind == '[' && empty:
+			*v = new(T)
+		case kind != 'f':
+			r.leftOut.add(where)
+		}
+		return nil
 	})
 }
 
@@ -231,6 +279,23 @@ func named[T any](r *lenientReader, name func(*T) string) func(jsontext.Value) (
 		}
 		return []T{v}, nil
 	}
+}
+
+// readInteger decodes an integer that may be absent, and may be written as one with a fraction of zeros or an exponent.
+func (r *lenientReader) readInteger(dec *jsontext.Decoder, v **int64) error {
+	const exact = 1 << 53
+	where := r.path(dec)
+	raw, err := dec.ReadValue()
+	if err != nil || raw.Kind() == 'n' || json.Unmarshal(raw, v) == nil {
+		return err
+	}
+	*v = nil
+	if n, err := strconv.ParseFloat(string(raw), 64); err == nil && n == math.Trunc(n) && math.Abs(n) <= exact {
+		*v = new(int64(n))
+		return nil
+	}
+	r.leftOut.add(where)
+	return nil
 }
 
 // readTruth decodes a boolean.

@@ -116,6 +116,8 @@ func TestPromptOffItsFormatKeepsWhatIsGood(t *testing.T) {
 		{raw: messages(`{"role":7,"content":"done"}`), want: messages(done), leftOut: []string{"messages/0/role"}},
 		{raw: messages(`{"role":"assistant","content":["done",{"type":"text","text":7}]}`), want: messages(`{"role":"assistant","content":{"type":"text","text":"done"}},{"role":"assistant","content":{"type":"text","text":"7"}}`)},
 		{raw: messages(`{"type":"text","text":"done"}`), want: messages(done)},
+		{raw: messages(`{"role":"assistant","text":"done"}`), want: messages(`{"role":"assistant","content":{"type":"text","text":"done"}}`)},
+		{raw: messages(`{"role":"assistant"},"done"`), want: messages(done), leftOut: []string{"messages/0"}},
 		{raw: messages(`null,{"role":"user","content":null},{"role":"user","content":[]},"done",{"role":"user","content":{"type":"image","data":"#","mimeType":"image/png"}}`), want: messages(done), leftOut: []string{"messages/0", "messages/1", "messages/2", "messages/4"}},
 	})
 }
@@ -128,6 +130,8 @@ func TestCompletionOffItsFormatKeepsWhatIsGood(t *testing.T) {
 		{raw: completion(`"values":"a","total":"many","hasMore":"true"`), want: completion(`"values":["a"],"hasMore":true`), leftOut: []string{"total"}},
 		{raw: `{"completion":["a"]}`, want: completion(`"values":["a"]`)},
 		{raw: `["a",7]`, want: completion(`"values":["a","7"]`)},
+		{raw: completion(`"values":["a"],"total":2.0`), want: completion(`"values":["a"],"total":2`)},
+		{raw: completion(`"values":["a"],"total":1e400`), want: completion(`"values":["a"]`), leftOut: []string{"total"}},
 		{raw: completion(`"values":["a"],"total":1.5`), want: completion(`"values":["a"]`), leftOut: []string{"total"}},
 	})
 }
@@ -154,4 +158,31 @@ func TestItemOfAListLosesABadMemberAlone(t *testing.T) {
 	checkOdd[mcp.ListResourceTemplatesResult](t, []oddRow{
 		{raw: `{"resourceTemplates":[{"uriTemplate":"a://{b}","name":"b","title":{}},{"uriTemplate":7,"name":"c"}]}`, want: `{"resourceTemplates":[{"uriTemplate":"a://{b}","name":"b"}]}`, leftOut: []string{"b/title", "c"}},
 	})
+}
+
+func TestHandshakeOffItsFormatKeepsWhatIsGood(t *testing.T) {
+	t.Parallel()
+	checkOdd[mcp.InitializeResult](t, []oddRow{
+		{
+			raw:     `{"protocolVersion":"2025-11-25","capabilities":{"tools":true,"prompts":[],"resources":{"subscribe":"yes"},"logging":false,"completions":"x","experimental":[]},"serverInfo":"odd","instructions":["x"],"_meta":[]}`,
+			want:    `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true},"prompts":{}},"serverInfo":{"name":"","version":""}}`,
+			leftOut: []string{"capabilities/completions", "capabilities/experimental", "serverInfo", "instructions", "_meta"},
+		},
+		{raw: `{"protocolVersion":"2025-11-25","capabilities":[],"serverInfo":{"name":"a","version":1}}`, want: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"a","version":""}}`, leftOut: []string{"capabilities", "serverInfo/version"}},
+	})
+	checkOdd[mcp.DiscoverResult](t, []oddRow{
+		{raw: `{"supportedVersions":["2026-07-28",7],"capabilities":{"tools":true},"ttlMs":"x"}`, want: `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`, leftOut: []string{"supportedVersions/1", "ttlMs"}},
+	})
+	for raw, out := range map[string]any{
+		`{"protocolVersion":7}`:     new(mcp.InitializeResult),
+		`"x"`:                       new(mcp.InitializeResult),
+		`{"supportedVersions":"x"}`: new(mcp.DiscoverResult),
+		`{"tools":{}}`:              new(mcp.ListToolsResult),
+		`{"progress":"1"}`:          new(mcp.ProgressParams),
+		`{"roots":7}`:               new(mcp.ListRootsResult),
+	} {
+		if _, err := dialect.DecodeLenient(jsontext.Value(raw), out); err == nil {
+			t.Errorf("%s: got no error for %T", raw, out)
+		}
+	}
 }

@@ -139,13 +139,11 @@ func (r *lenientReader) readMessages(element jsontext.Value) ([]mcp.PromptMessag
 		Content mcp.Contents   `json:"content"`
 		Extra   jsontext.Value `json:",embed"`
 	}{}
-	var err error
-	if rawjson.Member(element, "content") == nil {
-		message.Content, err = r.readBlock(element)
-	} else {
-		err = json.Unmarshal(element, &message, r.options)
+	if element.Kind() == '{' && rawjson.Member(element, "content") == nil && blockType(element) != "" {
+		block := withMember(element, "role", nil)
+		element = withMember(withMember(jsontext.Value("{}"), "role", rawjson.AppendString(nil, textMember(element, "role"))), "content", block)
 	}
-	if err != nil {
+	if err := json.Unmarshal(asMember("content", element), &message, r.options); err != nil {
 		return nil, err
 	}
 	if len(message.Content) == 0 {
