@@ -19,14 +19,22 @@ import (
 // and the template odd://t/{x}, and answers what else it is asked with the results of a test.
 type oddServer struct {
 	revision mcp.Revision
-	results  map[string]string // by method, in place of those that are not odd
+	result   func(method string) (result string, odd bool)
+}
+
+// oddResults are results by method, in place of those that are not odd.
+type oddResults map[string]string
+
+func (r oddResults) of(method string) (result string, odd bool) {
+	result, odd = r[method]
+	return result, odd
 }
 
 func (s *oddServer) Serve(ctx context.Context, conn mcp.Conn) error {
 	const capabilities = `"capabilities":{"tools":{},"prompts":{},"resources":{},"completions":{}}`
 	return serveRaw(ctx, conn, func(_ rawConn, m rawMessage) string {
-		if odd, ok := s.results[m.Method]; ok {
-			return `"result":` + odd
+		if result, odd := s.result(m.Method); odd {
+			return `"result":` + result
 		}
 		switch m.Method {
 		case mcp.MethodPromptsGet:
@@ -59,11 +67,11 @@ var oddParams = map[string]any{
 }
 
 // eachOddPair calls test with a client of each era of a host whose upstream is a server of each era.
-func eachOddPair(t *testing.T, results map[string]string, settings host.Settings, test func(t *testing.T, c *mcpclient.Client, server mcp.Revision)) {
+func eachOddPair(t *testing.T, results oddResults, settings host.Settings, test func(t *testing.T, c *mcpclient.Client, server mcp.Revision)) {
 	t.Helper()
 	revisions := []mcp.Revision{mcp.V20251125, mcp.V20260728}
 	for _, server := range revisions {
-		g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{server, results}), Settings: settings})
+		g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{server, results.of}), Settings: settings})
 		for _, client := range revisions {
 			t.Run(client.String()+" to "+server.String(), func(t *testing.T) {
 				test(t, mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet, Revisions: []mcp.Revision{client}}), server)
@@ -123,7 +131,7 @@ func TestResultTypeOfASessionEraServerMeansNothing(t *testing.T) {
 		`"input_required","requestState":"s","inputRequests":{"q":{"method":"roots/list"}}`,
 		`"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Password?","requestedSchema":{"type":"object","properties":{}}}}}`,
 	} {
-		results := map[string]string{
+		results := oddResults{
 			mcp.MethodToolsCall:     `{"content":[{"type":"text","text":"done"}],"resultType":` + kind + `}`,
 			mcp.MethodResourcesRead: `{"contents":[{"uri":"odd://a","text":"done"}],"resultType":` + kind + `}`,
 			mcp.MethodPromptsGet:    `{"messages":[{"role":"user","content":{"type":"text","text":"done"}}],"resultType":` + kind + `}`,
@@ -132,7 +140,7 @@ func TestResultTypeOfASessionEraServerMeansNothing(t *testing.T) {
 		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{mcp.V20251125, results})})
+			g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{mcp.V20251125, results.of})})
 			for _, client := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 				opts := answering(client, noAnswer)
 				c := mcptest.Connect(t, g.Server(), opts)
@@ -154,9 +162,9 @@ func TestResultTypeOfASessionEraServerMeansNothing(t *testing.T) {
 func TestResultOfAnUnknownTypeFailsItsCallAlone(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{`"weird"`, `7`} {
-		g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{mcp.V20260728, map[string]string{
+		g := start(t, host.Upstream{Key: "o", Target: mcpclient.InProcess(&oddServer{mcp.V20260728, oddResults{
 			mcp.MethodToolsCall: `{"content":[{"type":"text","text":"done"}],"resultType":` + kind + `}`,
-		}})})
+		}.of})})
 		for _, client := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 			c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet, Revisions: []mcp.Revision{client}})
 			if r, err := c.CallTool(t.Context(), "o__go", nil); err != nil || !r.IsError || !strings.Contains(r.Content.Text(), "invalid response") {
@@ -266,6 +274,29 @@ func TestEmptyListInASchemaIsAnEmptyObject(t *testing.T) {
 		want := map[string]string{"o__go": `{"required":[],"title":"x","type":"object"}`, "o__list": `{"type":"object"}`, "o__null": `{"type":"object"}`}
 		if !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
+
+// Clients that check URIs would refuse the whole result because of one that has no scheme.
+func TestURIWithoutASchemeInAResultIsQualified(t *testing.T) {
+	t.Parallel()
+	results := oddResults{
+		mcp.MethodToolsCall:     `{"content":[{"type":"resource_link","uri":"notes.txt","name":"n"},{"type":"resource_link","uri":"a1+b://c","name":"m"}]}`,
+		mcp.MethodResourcesRead: `{"contents":[{"uri":"notes.txt","text":"done"}]}`,
+	}
+	eachOddPair(t, results, host.Settings{}, func(t *testing.T, c *mcpclient.Client, _ mcp.Revision) {
+		result, err := c.CallTool(t.Context(), "o__go", nil)
+		if err != nil || len(result.Content) != 2 {
+			t.Fatalf("got %+v, %v, want two links", result, err)
+		}
+		for i, want := range []string{host.QualifiedURI("o", "notes.txt"), "a1+b://c"} {
+			if got := result.Content[i].(mcp.ResourceLink).URI; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		if r, err := c.ReadResource(t.Context(), result.Content[0].(mcp.ResourceLink).URI); err != nil || r.Contents[0].Text != "done" {
+			t.Errorf("got %+v, %v, want what the link leads to", r, err)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
@@ -50,7 +51,8 @@ func (n *ResultURIs) ClaimLinks(contents mcp.Contents) {
 
 // Claim claims a URI that the result names, and returns the URI under which the caller reaches the
 // upstream's resource: the plain one, or the qualified one if the plain one leads to another upstream,
-// or would without the claim, or may do so because nobody has looked. The claim ends with the session,
+// or would without the claim, or may do so because nobody has looked, or if it has no scheme: clients that check
+// URIs would refuse the whole result. The claim ends with the session,
 // but the URI may be read later.
 func (n *ResultURIs) Claim(uri string) string {
 	if reached, known := n.reached[uri]; known {
@@ -67,7 +69,7 @@ func (n *ResultURIs) Claim(uri string) string {
 		search = &templateSearch{ctx: n.search.ctx} // which has ended
 	}
 	reached := host.QualifiedURI(s.Key, uri)
-	if plain && (!claimed || first.key == s.Key) && set.wouldLeadTo(search, s, c, uri) {
+	if plain && hasScheme(uri) && (!claimed || first.key == s.Key) && set.wouldLeadTo(search, s, c, uri) {
 		reached = uri
 	}
 	if room {
@@ -78,6 +80,18 @@ func (n *ResultURIs) Claim(uri string) string {
 		n.bytes += len(uri)
 	}
 	return reached
+}
+
+// hasScheme reports whether a URI begins with a scheme.
+func hasScheme(uri string) bool {
+	scheme, _, found := strings.Cut(uri, ":")
+	for i, c := range scheme {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789+-.", c)) {
+			return false
+		}
+	}
+	return found && scheme != ""
 }
 
 // wouldLeadTo reports whether a plain URI would lead a caller to no other upstream without the claims

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
@@ -56,7 +57,7 @@ func anyMeta(cs mcp.Contents) bool {
 	for _, c := range cs {
 		switch c := c.(type) {
 		case mcp.TextContent:
-			if len(c.Meta) > 0 {
+			if len(c.Meta) > 0 || c.Annotations != nil {
 				return true
 			}
 		case mcp.UnknownContent:
@@ -164,12 +165,23 @@ func linkAsText(c mcp.ResourceLink) mcp.Content {
 	return t
 }
 
+// annotations converts hints to the revision. Hints that no revision has, which are those of other servers, are
+// left out alone: many clients would refuse the whole result, or the whole list.
 func (f *Facts) annotations(a *mcp.Annotations) *mcp.Annotations {
-	if a == nil || f.LastModified || a.LastModified == "" {
-		return a
+	if a == nil {
+		return nil
 	}
+	unknown := func(r mcp.Role) bool { return r != mcp.RoleUser && r != mcp.RoleAssistant }
 	out := *a
-	out.LastModified = ""
+	if !f.LastModified {
+		out.LastModified = ""
+	}
+	if a.Priority != nil && !(*a.Priority >= 0 && *a.Priority <= 1) {
+		out.Priority = nil
+	}
+	if slices.ContainsFunc(a.Audience, unknown) {
+		out.Audience = slices.DeleteFunc(slices.Clone(a.Audience), unknown)
+	}
 	return &out
 }
 

@@ -371,3 +371,31 @@ func TestSamplingMessagesWithToolsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// Clients that check hints would refuse the whole result.
+func TestHintsThatNoRevisionHasAreLeftOutAlone(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		`{"audience":["user","x"],"priority":7}`:      `{"audience":["user"]}`,
+		`{"audience":["x"],"priority":-0.5,"more":1}`: `{"audience":[],"more":1}`,
+		`{"audience":["assistant"],"priority":1}`:     `{"audience":["assistant"],"priority":1}`,
+	} {
+		block := `{"type":"text","text":"a","annotations":` + given + `}`
+		var result mcp.CallToolResult
+		if err := json.Unmarshal([]byte(`{"content":[`+block+`]}`), &result); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range mcp.Revisions() {
+			encoded, err := dialect.Of(v).Encode(&result)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(openedCall(t, newServer(), v).Reply(encoded, nil).Body); !strings.Contains(got, `"annotations":`+want+`}`) {
+				t.Errorf("%s: %s: got %s, want %s", v, given, got, want)
+			}
+		}
+		if again, err := json.Marshal(&result); err != nil || !strings.Contains(string(again), given) {
+			t.Errorf("the result itself was changed to %s, %v", again, err)
+		}
+	}
+}
