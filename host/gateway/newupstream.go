@@ -2,12 +2,14 @@ package gateway
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/catalog"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -63,8 +65,8 @@ func (u *upstream) ownParams(c link.Caller) link.Params {
 				changed := func(context.Context, *mcpclient.Client) { u.callerListsChanged(conn) }
 				o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 			}
-			if u.connector.mayHaveSessions() {
-				o.OnLog = u.relay.ForwardLog(conn)
+			if u.connector.mayHaveSessions() && conn.Session != nil {
+				o.OnLog = func(ctx context.Context, m *mcp.LoggingMessageParams) { u.relay.ForwardLog(ctx, conn, m) }
 			}
 			return u.connect(ctx, conn, o)
 		},
@@ -124,7 +126,11 @@ func (u *upstream) connect(ctx context.Context, conn *link.Conn, o *mcpclient.Op
 // caller.
 func (u *upstream) clientOptions(conn *link.Conn) *mcpclient.Options {
 	o := u.connector.clientOptions()
-	o.OnEvent, o.OnNotification, o.OnLimit = u.relay.OnEvent(conn), u.relay.OnNotification(conn), u.noteLimit
+	o.OnLimit = u.noteLimit
+	o.OnEvent = func(_ context.Context, e mcpclient.Event) { u.relay.OnEvent(conn, e) }
+	o.OnNotification = func(ctx context.Context, method string, params jsontext.Value) {
+		u.relay.OnNotification(ctx, conn, method, params)
+	}
 	return o
 }
 

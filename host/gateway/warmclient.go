@@ -111,13 +111,13 @@ func (u *upstream) connectForLists(ctx context.Context, c link.Capabilities, con
 func (u *upstream) warmOptions(w *warmClient) *mcpclient.Options {
 	o := u.connector.clientOptions()
 	o.OnLimit = u.noteLimit
-	o.OnEvent = func(ctx context.Context, e mcpclient.Event) {
+	o.OnEvent = func(_ context.Context, e mcpclient.Event) {
 		conn, _ := w.connFor(e.Kind != mcpclient.EventConnected)
-		u.relay.OnEvent(conn)(ctx, e)
+		u.relay.OnEvent(conn, e)
 	}
 	o.OnNotification = func(ctx context.Context, method string, params jsontext.Value) {
 		conn, _ := w.connFor(false)
-		u.relay.OnNotification(conn)(ctx, method, params)
+		u.relay.OnNotification(ctx, conn, method, params)
 	}
 	changed := func(context.Context, *mcpclient.Client) {
 		if conn, lent := w.connFor(true); lent {
@@ -128,7 +128,7 @@ func (u *upstream) warmOptions(w *warmClient) *mcpclient.Options {
 	if u.connector.mayHaveSessions() {
 		o.OnLog = func(ctx context.Context, m *mcp.LoggingMessageParams) {
 			if conn, lent := w.connFor(false); lent && conn.Session != nil {
-				u.relay.ForwardLog(conn)(ctx, m)
+				u.relay.ForwardLog(ctx, conn, m)
 			}
 		}
 	}

@@ -15,7 +15,9 @@ package link
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -74,9 +76,12 @@ type Conn struct {
 	sessionsLost  atomic.Int64  // how often the client has lost a session
 	wakeSignal    chan struct{} // one token: a lease waits for an idle connection
 	restartSignal chan struct{} // one token: connect now, whatever has failed before
-	onClose       func()        // or nil: called when the client was closed; for the goroutine that connects
+	reopening     atomic.Bool   // the last loss was that of a session, which the client opens again
 	lost          chan error    // why the client's connection seems to have ended
 	statusChanged chan struct{} // one token: the status has changed, but not the state
+
+	closing sync.Mutex
+	onClose []func() // guarded by closing: called when the client was closed
 
 	// Lifetime.
 	ctx    context.Context
@@ -165,17 +170,24 @@ func (c *Conn) run() {
 // AfterEnd calls a function in its own goroutine when Run has returned, and the process has ended.
 func (c *Conn) AfterEnd(f func()) { context.AfterFunc(c.ended, f) }
 
-// OnClose sets a function that is called once when the client that was just connected was closed. The
-// function of Params.Connect may call it.
-func (c *Conn) OnClose(f func()) { c.onClose = f }
+// OnClose adds a function that is called once when the client was closed that the connection has, or that is
+// just connected.
+func (c *Conn) OnClose(f func()) {
+	c.closing.Lock()
+	defer c.closing.Unlock()
+	c.onClose = append(c.onClose, f)
+}
 
 // CloseClient closes a client of the connection.
 func (c *Conn) CloseClient(client *mcpclient.Client) {
 	if err := client.Close(); err != nil {
 		c.Log.Warn("cannot close the connection to the upstream", "error", err)
 	}
-	if f := c.onClose; f != nil {
-		c.onClose = nil
+	c.closing.Lock()
+	closed := c.onClose
+	c.onClose = nil
+	c.closing.Unlock()
+	for _, f := range closed {
 		f()
 	}
 	select {
@@ -184,12 +196,18 @@ func (c *Conn) CloseClient(client *mcpclient.Client) {
 	}
 }
 
-// OnEvent receives the events of the client.
-func (c *Conn) OnEvent(_ context.Context, e mcpclient.Event) {
-	if e.Kind == mcpclient.EventLost {
+// OnEvent receives the events of the client. It reports whether the client has opened a session again that
+// was lost.
+func (c *Conn) OnEvent(e mcpclient.Event) (reopened bool) {
+	switch e.Kind {
+	case mcpclient.EventLost:
+		c.reopening.Store(errors.Is(e.Err, mcpclient.ErrSessionLost))
 		c.sessionsLost.Add(1)
 		c.reportLoss(e.Err)
+	case mcpclient.EventReinitialised:
+		return c.reopening.Load()
 	}
+	return false
 }
 
 // reportLoss makes Run check whether the server still answers.

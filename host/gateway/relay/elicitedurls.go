@@ -163,21 +163,19 @@ func (e *elicitedURLs) complete(session *mcpserver.Session, id string) (complete
 	return completed
 }
 
-// onNotification returns the handler for notifications/elicitation/complete on a
-// connection. It relays them to the session of the connection, so that the process of one caller
+// onNotification handles notifications/elicitation/complete on a
+// connection. It relays it to the session of the connection, so that the process of one caller
 // cannot complete what another caller was asked. On a shared connection the id alone says whose
 // elicitation is complete; other connections without a session have asked nobody.
 //
 // Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
-func (e *elicitedURLs) onNotification(conn *link.Conn) func(context.Context, string, jsontext.Value) {
-	return func(ctx context.Context, method string, params jsontext.Value) {
-		var p mcp.ElicitationCompleteParams
-		if method != mcp.NotificationElicitationComplete || json.Unmarshal(params, &p) != nil || conn.Session == nil && !e.Settings.Share {
-			return
-		}
-		for _, completed := range e.complete(conn.Session, p.ElicitationID) {
-			e.completeURL(ctx, completed.session, completed.url)
-		}
+func (e *elicitedURLs) onNotification(ctx context.Context, conn *link.Conn, method string, params jsontext.Value) {
+	var p mcp.ElicitationCompleteParams
+	if method != mcp.NotificationElicitationComplete || json.Unmarshal(params, &p) != nil || conn.Session == nil && !e.Settings.Share {
+		return
+	}
+	for _, completed := range e.complete(conn.Session, p.ElicitationID) {
+		e.completeURL(ctx, completed.session, completed.url)
 	}
 }
 

@@ -116,12 +116,13 @@ var requestErrors = []mcp.Code{
 	mcp.CodeURLElicitationRequired, mcp.CodeMissingCapability,
 }
 
-// recordSessionLost records a session that was lost and opened again.
+// recordSessionLost records a session that was lost and opened again, and reports it.
 func (h *health) recordSessionLost() {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.sessionsLost++
 	h.sessionLost = time.Now()
+	h.mu.Unlock()
+	h.Pool.SharedConn().ReportStatus()
 }
 
 // fillStatus sets the fields of a status that describe calls and sessions. The fields of
@@ -143,22 +144,5 @@ func (h *health) fillStatus(s *host.Status) {
 func (h *health) recordCall(ctx context.Context, err error) {
 	if h.count(ctx, err) {
 		h.Pool.SharedConn().ReportStatus()
-	}
-}
-
-// onEvent returns the function that receives the events of a connection's client.
-func (h *health) onEvent(conn *link.Conn) func(context.Context, mcpclient.Event) {
-	sessionLost := false // events come one at a time
-	return func(ctx context.Context, e mcpclient.Event) {
-		switch e.Kind {
-		case mcpclient.EventLost:
-			sessionLost = errors.Is(e.Err, mcpclient.ErrSessionLost)
-		case mcpclient.EventReinitialised:
-			if sessionLost {
-				h.recordSessionLost()
-				h.Pool.SharedConn().ReportStatus()
-			}
-		}
-		conn.OnEvent(ctx, e)
 	}
 }

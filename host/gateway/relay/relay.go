@@ -247,14 +247,16 @@ func (rl *Relay) Watch(ctx context.Context, r *mcpserver.Request, uri, subscribe
 	return rl.watches.watch(ctx, r, uri, subscribed)
 }
 
-// OnEvent returns the function that receives the events of a connection's client.
-func (rl *Relay) OnEvent(conn *link.Conn) func(context.Context, mcpclient.Event) {
-	return rl.health.onEvent(conn)
+// OnEvent receives an event of a connection's client.
+func (rl *Relay) OnEvent(conn *link.Conn, e mcpclient.Event) {
+	if conn.OnEvent(e) {
+		rl.health.recordSessionLost()
+	}
 }
 
-// OnNotification returns the function that receives the notifications of a connection's client.
-func (rl *Relay) OnNotification(conn *link.Conn) func(context.Context, string, jsontext.Value) {
-	return rl.elicited.onNotification(conn)
+// OnNotification receives a notification of a connection's client that has no other handler.
+func (rl *Relay) OnNotification(ctx context.Context, conn *link.Conn, method string, params jsontext.Value) {
+	rl.elicited.onNotification(ctx, conn, method, params)
 }
 
 // FillStatus sets the fields of a status that describe calls and sessions. The fields of

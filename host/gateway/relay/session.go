@@ -7,18 +7,12 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// ForwardLog returns a function that sends the log messages of a session's own connection
-// to the session, if they belong to no call or do not say to which. It returns nil without a
-// session: in the stateless era every log message belongs to a call.
-func (rl *Relay) ForwardLog(conn *link.Conn) func(context.Context, *mcp.LoggingMessageParams) {
-	if conn.Session == nil {
-		return nil
-	}
-	return func(ctx context.Context, m *mcp.LoggingMessageParams) {
-		conn.Heard()
-		if err := conn.Session.ForwardLog(ctx, m); err != nil {
-			rl.Log.Info("logging: cannot send a message of the upstream", "error", err)
-		}
+// ForwardLog sends a log message of a session's own connection to the session, if the message belongs to no
+// call or does not say to which. In the stateless era every log message belongs to a call.
+func (rl *Relay) ForwardLog(ctx context.Context, conn *link.Conn, m *mcp.LoggingMessageParams) {
+	conn.Heard()
+	if err := conn.Session.ForwardLog(ctx, m); err != nil {
+		rl.Log.Info("logging: cannot send a message of the upstream", "error", err)
 	}
 }
 
