@@ -16,6 +16,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "instructions of one upstream, and of all", limits.Bytes(maxInstructions), limits.Bytes(maxAllInstructions))
 	limits.Limit(t, "waiting for upstreams that start, for their instructions", instructionsWait)
 	limits.Limit(t, "reason of a state, or of an entry in the audit log", limits.Bytes(link.MaxReason))
-	limits.Limit(t, "processes of one program that have answered lists for certain capabilities and wait for the first call of such a caller; for how long", maxWarm, warmTime)
+	limits.Limit(t, "processes of one program that have answered lists for certain capabilities and wait for the first call of such a caller, or for the next read of these lists; for how long", maxWarm, warmTime)
 	limits.Limit(t, "calls with consent between two rounds", maxConsentedRounds)
 }

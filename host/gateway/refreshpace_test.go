@@ -135,3 +135,43 @@ func TestFloodOfNotificationsIsInTheState(t *testing.T) {
 		}
 	})
 }
+
+// A server whose lists change all the time is not connected to for each change to read them for certain
+// capabilities, which starts a process of a program. The pauses grow while these callers have no more than others.
+func TestListsForCapabilitiesHavePausesThatGrow(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
+	synctest.Test(t, func(t *testing.T) {
+		var lists, connected atomic.Int32
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+			ctx, cancel := context.WithCancel(ctx)
+			var work sync.WaitGroup
+			defer work.Wait()
+			defer cancel()
+			return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+				switch m.Method {
+				case mcp.MethodInitialize:
+					if strings.Contains(m.text, `"elicitation"`) {
+						connected.Add(1)
+					}
+					work.Go(func() {
+						for ctx.Err() == nil {
+							c.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+							time.Sleep(50 * time.Millisecond)
+						}
+					})
+				case mcp.MethodToolsList:
+					return `"result":{"tools":[` + rawTool("go", int(lists.Add(1)), "") + `]}`
+				}
+				return announcing(m)
+			})
+		}))})
+		c := newListingClient(t, g.Server(), elicits(mcp.V20251125))
+		for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(100 * time.Millisecond) {
+			c.names(t)
+		}
+		if n := connected.Load(); n < 3 || n > 10 {
+			t.Errorf("got %d connections for the lists in two minutes, want pauses of 1, 2, 4 s and so on", n)
+		}
+	})
+}

@@ -20,17 +20,18 @@ const (
 )
 
 // warmClient is a client of a program over which lists were read for callers with certain capabilities,
-// and nothing else. The first call of such a caller takes it, so that no further process is started.
+// and nothing else. The first call of such a caller takes it, so that no further process is started, and so
+// does the next read of these lists.
 type warmClient struct {
 	capabilities link.Capabilities
 	client       *mcpclient.Client
-	taken        chan struct{} // closed when a caller has taken it
-	dropped      chan struct{} // closed when there are too many
 
-	mu   sync.Mutex // guards the fields below
-	conn *link.Conn // to which messages of the server belong: at first that of the list
-	lent bool
-	used bool // the server has sent something that a caller would miss
+	mu      sync.Mutex // guards the fields below
+	conn    *link.Conn // to which messages of the server belong: at first that of the list
+	lent    bool
+	changed bool          // the server has announced a change of its lists since they were read
+	used    bool          // the server has sent something that a caller would miss, or has exited
+	ended   chan struct{} // see beginKeeping; nil while it is not kept
 }
 
 // connFor returns the connection to which a message of the server belongs now, and whether it is that of a
@@ -38,57 +39,109 @@ type warmClient struct {
 func (w *warmClient) connFor(missed bool) (conn *link.Conn, lent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.used = w.used || missed && !w.lent
+	if missed && !w.lent && !w.used {
+		w.used = true
+		w.endLocked()
+	}
 	return w.conn, w.lent
 }
 
-// lend gives the client to a caller, and reports false if it cannot.
-func (w *warmClient) lend(conn *link.Conn) bool {
+// listsChanged notes that the server has announced a change, and returns the connection of the caller that has
+// the client, or nil.
+func (w *warmClient) listsChanged() *link.Conn {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.lent {
+		w.changed = true
+		return nil
+	}
+	return w.conn
+}
+
+// take gives the client to a connection, that of a caller or of a list, and reports false if nobody can have
+// it. changed says that its lists may have changed since they were read.
+func (w *warmClient) take(conn *link.Conn, lent bool) (changed, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.used {
-		return false
+		return false, false
 	}
-	w.conn, w.lent = conn, true
-	return true
+	changed = w.changed
+	w.conn, w.lent, w.changed = conn, lent, false
+	w.endLocked()
+	return changed, true
 }
 
-// warmClients are those of one upstream.
+// beginKeeping returns what is closed when somebody has taken the client, or nobody is to take it any more.
+func (w *warmClient) beginKeeping() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ended := make(chan struct{})
+	if w.ended = ended; w.used {
+		w.endLocked()
+	}
+	return ended
+}
+
+// drop keeps everybody from taking the client.
+func (w *warmClient) drop() { w.connFor(true) }
+
+// endLocked closes what beginKeeping has returned. The caller holds mu.
+func (w *warmClient) endLocked() {
+	if w.ended != nil {
+		close(w.ended)
+		w.ended = nil
+	}
+}
+
+// warmClients are those of one upstream. Who removes one from the list closes its client, or uses it.
 type warmClients struct {
 	mu  sync.Mutex
-	all []*warmClient // guarded by mu: the oldest first
+	all []*keptClient // guarded by mu: the oldest first
 }
+
+// keptClient is a warm client while it is kept, which it may be several times.
+type keptClient struct{ *warmClient }
 
 // add adds a client. If there are too many, the oldest is dropped.
-func (all *warmClients) add(w *warmClient) {
+func (all *warmClients) add(w *warmClient) *keptClient {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if len(all.all) == maxWarm {
-		close(all.all[0].dropped)
-		all.all = all.all[1:]
+	kept := &keptClient{w}
+	all.all = append(all.all, kept)
+	for _, old := range all.all[:max(len(all.all)-maxWarm, 0)] {
+		old.drop()
 	}
-	all.all = append(all.all, w)
+	return kept
 }
 
-// take removes a client for a caller, or returns nil. It gives it to the caller.
-func (all *warmClients) take(c link.Caller, conn *link.Conn) *warmClient {
+// take removes a client with certain capabilities and gives it to a connection, that of a caller or of a list.
+// It returns nil if there is none.
+func (all *warmClients) take(c link.Capabilities, conn *link.Conn, lent bool) (w *warmClient, changed bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for i, w := range all.all {
-		if w.capabilities == c.Capabilities && w.lend(conn) {
+		if w.capabilities != c {
+			continue
+		}
+		if changed, ok := w.take(conn, lent); ok {
 			all.all = slices.Delete(all.all, i, i+1)
-			close(w.taken)
-			return w
+			return w.warmClient, changed
 		}
 	}
-	return nil
+	return nil, false
 }
 
-// remove removes a client that no caller has taken.
-func (all *warmClients) remove(w *warmClient) {
+// remove removes a client, and reports false if somebody has taken it.
+func (all *warmClients) remove(w *keptClient) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.all = slices.DeleteFunc(all.all, func(other *warmClient) bool { return other == w })
+	i := slices.Index(all.all, w)
+	if i < 0 {
+		return false
+	}
+	all.all = slices.Delete(all.all, i, i+1)
+	return true
 }
 
 // connectForLists connects to the upstream to read the lists for certain capabilities. The process of a
@@ -100,7 +153,11 @@ func (u *upstream) connectForLists(ctx context.Context, c link.Capabilities, con
 		client, err = u.connect(ctx, conn, o)
 		return client, nil, err
 	}
-	w := &warmClient{capabilities: c, conn: conn, taken: make(chan struct{}), dropped: make(chan struct{})}
+	if w, _ := u.warm.take(c, conn, false); w != nil {
+		err = u.admitWarm(ctx, w, conn)
+		return w.client, func() { u.keep(w, conn) }, err
+	}
+	w := &warmClient{capabilities: c, conn: conn}
 	if w.client, err = u.connect(ctx, conn, u.warmOptions(w)); err != nil {
 		return nil, nil, err
 	}
@@ -120,7 +177,7 @@ func (u *upstream) warmOptions(w *warmClient) *mcpclient.Options {
 		u.relay.OnNotification(ctx, conn, method, params)
 	}
 	changed := func(context.Context, *mcpclient.Client) {
-		if conn, lent := w.connFor(true); lent {
+		if conn := w.listsChanged(); conn != nil {
 			u.callerListsChanged(conn)
 		}
 	}
@@ -139,43 +196,53 @@ func (u *upstream) warmOptions(w *warmClient) *mcpclient.Options {
 	return o
 }
 
-// keep keeps a client until a caller takes it, or for warmTime. The connection is that over which the
-// lists were read.
+// keep keeps a client until somebody takes it or its process exits, or for warmTime. The connection is that
+// over which the lists were read.
 func (u *upstream) keep(w *warmClient, conn *link.Conn) {
-	u.warm.add(w)
-	kept := u.pool.Go(func(ctx context.Context) {
+	ended := w.beginKeeping()
+	kept := u.warm.add(w)
+	end := func() {
+		if u.warm.remove(kept) {
+			conn.CloseClient(w.client)
+		}
+	}
+	started := u.pool.Go(func(ctx context.Context) {
+		defer end()
 		timer := time.NewTimer(warmTime)
 		defer timer.Stop()
 		select {
-		case <-w.taken:
-		case <-w.dropped:
+		case <-ended:
 		case <-timer.C:
 		case <-ctx.Done():
 		}
-		u.warm.remove(w)
-		select {
-		case <-w.taken: // in the meantime
-		default:
-			conn.CloseClient(w.client)
-		}
 	})
-	if !kept { // the pool was closed
-		u.warm.remove(w)
-		conn.CloseClient(w.client)
+	if !started { // the pool was closed
+		end()
 	}
 }
 
-// takeWarm returns a client for a connection of a caller if one is kept, or nil. Its process was admitted
-// when it was started, and has to be admitted still.
+// admitWarm checks whether a process that was admitted when it was started still is, and closes its client if
+// not. The connection has the client from now on.
+func (u *upstream) admitWarm(ctx context.Context, w *warmClient, conn *link.Conn) error {
+	conn.OnClose(func() { u.processes.Add(-1) })
+	_, err := u.gateway.options.admit(ctx, &u.Upstream)
+	if err != nil {
+		conn.CloseClient(w.client)
+	}
+	return err
+}
+
+// takeWarm returns a client for a connection of a caller if one is kept, or nil.
 func (u *upstream) takeWarm(ctx context.Context, c link.Caller, conn *link.Conn) (*mcpclient.Client, error) {
-	w := u.warm.take(c, conn)
+	w, changed := u.warm.take(c.Capabilities, conn, true)
 	if w == nil {
 		return nil, nil
 	}
-	conn.OnClose(func() { u.processes.Add(-1) })
-	if _, err := u.gateway.options.admit(ctx, &u.Upstream); err != nil {
-		conn.CloseClient(w.client)
+	if err := u.admitWarm(ctx, w, conn); err != nil {
 		return nil, err
+	}
+	if changed {
+		u.callerListsChanged(conn)
 	}
 	return w.client, nil
 }

@@ -14,15 +14,16 @@ import (
 type capabilityList struct {
 	last       *ListRead         // or nil
 	declared   link.Capabilities // by the client that has asked last, with those on which no list depends
-	reading    bool
-	features   *callerFeatures // read last, or nil
-	generation uint64          // of the shared catalog at that time
-	begun      time.Time       // of the last read
-	asked      time.Time       // by a request
-	pause      time.Duration   // after the last read, which has failed; zero if it has not
-	retry      time.Time       // the end of the pause
-	timer      *time.Timer     // of the pause, or nil
-	wait       readWait        // for its reads
+	reading    bool              // a read runs, or waits for its time
+	features   *callerFeatures   // read last, or nil
+	generation uint64            // of the shared catalog at that time
+	begun      time.Time         // of the last read
+	asked      time.Time         // by a request
+	pause      time.Duration     // after the last read, which has failed; zero if it has not
+	retry      time.Time         // the end of the pause
+	stopRetry  func()            // stops the repetition after the pause; nil if there was none
+	pace       link.RefreshPace
+	wait       readWait // for its reads
 }
 
 // readWait is until when requests wait for reads of lists: up to a deadline for the first one, and not
@@ -77,8 +78,9 @@ type capabilityLists struct {
 }
 
 // begin begins a read unless the features are known, one runs, or the last one has just failed. shared is
-// the catalog of everybody. A server that has not answered in time, for these capabilities or for any, is
-// not waited for until it has.
+// the catalog of everybody. Reads have the pauses that those over one connection have, because each may start a
+// process, and no request waits for a pause. A server that has not answered in time, for these capabilities or for
+// any, is not waited for until it has.
 func (l *capabilityLists) begin(declared link.Capabilities, owner mcpserver.Owner, shared *Catalog, request bool) *ListRead {
 	c := declared.ForLists()
 	l.mu.Lock()
@@ -105,20 +107,31 @@ func (l *capabilityLists) begin(declared link.Capabilities, owner mcpserver.Owne
 	case list.pause == 0 && list.last != nil && list.generation == shared.generation && !(shared.ages && age >= max(shared.maxAge, link.MinRefreshInterval)):
 		return nil
 	}
-	if !l.Pool.Go(func(ctx context.Context) { l.fill(ctx, list, c, owner) }) {
+	pause := list.pace.Rest(false)
+	if !l.Pool.Go(func(ctx context.Context) { l.fill(ctx, list, c, owner, pause) }) {
 		return nil
 	}
-	list.reading, list.begun = true, time.Now()
-	deadline := list.wait.begin(l.Wait)
-	if all := l.wait.begin(l.Wait); all.Before(deadline) {
-		deadline = all
+	list.reading, list.last = true, &ListRead{done: make(chan struct{})}
+	if pause > 0 {
+		return nil
 	}
-	list.last = &ListRead{make(chan struct{}), deadline}
+	list.last.deadline = list.wait.begin(l.Wait)
+	if all := l.wait.begin(l.Wait); all.Before(list.last.deadline) {
+		list.last.deadline = all
+	}
 	return list.last
 }
 
-func (l *capabilityLists) fill(ctx context.Context, list *capabilityList, c link.Capabilities, owner mcpserver.Owner) {
+// fill reads the features after a pause.
+func (l *capabilityLists) fill(ctx context.Context, list *capabilityList, c link.Capabilities, owner mcpserver.Owner, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 	l.mu.Lock()
+	list.begun = time.Now()
 	before, declared := list.features, list.declared
 	l.mu.Unlock()
 	now, generation, err := l.readFeatures(ctx, declared, owner, before)
@@ -129,6 +142,7 @@ func (l *capabilityLists) fill(ctx context.Context, list *capabilityList, c link
 	list.reading = false
 	if err == nil {
 		list.features, list.generation, list.pause = now, generation, 0
+		list.pace.Read(list.begun, before.changedTo(now) == changedLists{})
 	} else if ctx.Err() == nil {
 		list.pause = min(max(2*list.pause, firstListRetry), maxListRetry)
 		l.scheduleLocked(list, c, owner)
@@ -147,16 +161,16 @@ func (l *capabilityLists) fill(ctx context.Context, list *capabilityList, c link
 // scheduleLocked repeats a failed read after its pause, for as long as requests ask for it. The caller
 // holds mu.
 func (l *capabilityLists) scheduleLocked(list *capabilityList, c link.Capabilities, owner mcpserver.Owner) {
-	if list.timer != nil {
-		list.timer.Stop()
+	if list.stopRetry != nil {
+		list.stopRetry()
 	}
 	list.retry = time.Now().Add(list.pause)
-	list.timer = time.AfterFunc(list.pause, func() {
+	list.stopRetry = l.Pool.After(list.pause, func() {
 		l.again(c, owner)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		due := list.pause > 0 && !list.reading && !time.Now().Before(list.retry)
-		if due && time.Since(list.asked) <= capabilityRetryTime && l.Pool.Context().Err() == nil {
+		if due && time.Since(list.asked) <= capabilityRetryTime {
 			l.scheduleLocked(list, c, owner) // the upstream was not ready
 		}
 	})

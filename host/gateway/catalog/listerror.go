@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 )
 
 // errListedTooMuch says why the rest of the lists of an upstream was not read, and errListTooLong why the
@@ -78,18 +79,18 @@ const (
 // listRetry makes lists be read again that could not be read. It is for one goroutine.
 type listRetry struct {
 	pause time.Duration // before the last retry; zero if the last read has not failed
-	timer *time.Timer   // or nil
+	stop  func()        // stops the read after the pause, or nil
 }
 
 // schedule calls read after a pause if the last read has failed.
-func (r *listRetry) schedule(failed bool, read func()) {
-	if r.timer != nil {
-		r.timer.Stop()
+func (r *listRetry) schedule(p *link.Pool, failed bool, read func()) {
+	if r.stop != nil {
+		r.stop()
 	}
 	if !failed {
 		r.pause = 0
 		return
 	}
 	r.pause = min(max(2*r.pause, firstListRetry), maxListRetry)
-	r.timer = time.AfterFunc(r.pause, read)
+	r.stop = p.After(r.pause, read)
 }

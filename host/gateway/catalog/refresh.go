@@ -40,7 +40,7 @@ func (s *Source) Refresh(ctx context.Context, client *mcpclient.Client, started 
 	if err != nil {
 		return false, err
 	}
-	s.retry.schedule(cat.hasFailed(), func() { s.Pool.SharedConn().RequestRefresh() })
+	s.retry.schedule(s.Pool, cat.hasFailed(), func() { s.Pool.SharedConn().RequestRefresh() })
 	cat.read = time.Now()
 	cat.maxAge, cat.ages = s.ttl.maxAge(s.Target, client)
 	if err := s.filter(ctx, cat, host.Listing{Initial: s.initial.next(cat, started())}); err != nil {

@@ -9,6 +9,7 @@ import (
 func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "failures of one connection", maxFailures, suspendedPause)
 	limits.Limit(t, "pause between two reads of lists whose change a server has announced; the longest, while they stay as they were", MinRefreshInterval, maxRefreshPause)
+	limits.Limit(t, "pause between two reads of the lists for certain capabilities; the longest, while they have no more than those of everybody, or the same", MinRefreshInterval, maxRefreshPause)
 	limits.Limit(t, "a list request that waits for lists that are read again", refreshWait)
 	limits.Limit(t, "time that a cancelled call of a 2026-07-28 client counts as running, at an upstream of the session era", cancelledCallTime)
 	limits.Limit(t, "clients with cancelled calls that are remembered for one connection", maxCancelledCalls)

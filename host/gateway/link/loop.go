@@ -89,7 +89,7 @@ func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
 	if l.IdleTimeout == 0 {
 		unused.Stop()
 	}
-	var pace refreshPace
+	var pace RefreshPace
 	var reading <-chan FeatureRead // gets the outcome of a read of features; nil if none runs
 	readCtx, stopReading := context.WithCancel(ctx)
 	defer func() {
@@ -157,8 +157,8 @@ func (l *loop) readInitialLists(ctx context.Context, client *mcpclient.Client) e
 }
 
 // notePace notes the outcome of a read of the lists.
-func (l *loop) notePace(pace *refreshPace, read FeatureRead) {
-	pace.read(read.Began, read.Equal)
+func (l *loop) notePace(pace *RefreshPace, read FeatureRead) {
+	pace.Read(read.Began, read.Equal)
 	l.equalPause.Store(int64(pace.equal))
 }
 

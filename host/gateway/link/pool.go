@@ -97,6 +97,21 @@ func (p *Pool) Go(f func(ctx context.Context)) bool {
 	return true
 }
 
+// After runs a function as Go does, after a pause, unless stop is called or the pool is closed before.
+func (p *Pool) After(pause time.Duration, f func()) (stop func()) {
+	ctx, cancel := context.WithCancel(p.ctx)
+	p.Go(func(context.Context) {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			f()
+		case <-ctx.Done():
+		}
+	})
+	return cancel
+}
+
 // Context returns a context that is done when the pool is closed.
 func (p *Pool) Context() context.Context { return p.ctx }
 

@@ -82,9 +82,9 @@ func (r *refreshes) ended(took time.Duration) {
 
 // restBeforeRead returns how long to wait before the next read of the lists. If that is too long for
 // the requests that wait for it, they go on at once.
-func (r *refreshes) restBeforeRead(pace *refreshPace) time.Duration {
+func (r *refreshes) restBeforeRead(pace *RefreshPace) time.Duration {
 	awaited := r.isAwaited()
-	rest := pace.rest(awaited)
+	rest := pace.Rest(awaited)
 	if awaited && rest > refreshWait {
 		r.ended(0)
 	}

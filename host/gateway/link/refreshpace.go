@@ -15,19 +15,19 @@ const (
 	maxRefreshPause = time.Minute
 )
 
-// refreshPace determines when the lists of a connection may be read again. It is for one
-// goroutine.
-type refreshPace struct {
+// RefreshPace determines when lists may be read again that an upstream changes or announces. It is for one
+// goroutine at a time. The zero value permits a read at once.
+type RefreshPace struct {
 	ended time.Time     // the last read
 	took  time.Duration // the last read
 	burst float64       // the recent reads, less one for each slowRefreshInterval since
 	equal time.Duration // the pause after reads that have found nothing new; zero if the last one has
 }
 
-// rest returns how long to wait before the next read; at most 0 means not at all. While a request
+// Rest returns how long to wait before the next read; at most 0 means not at all. While a request
 // waits for the read, the burst may be twice as long. It has an end then, too: clients can make
 // requests wait all the time.
-func (p *refreshPace) rest(awaited bool) time.Duration {
+func (p *RefreshPace) Rest(awaited bool) time.Duration {
 	pause := MinRefreshInterval
 	if p.burst > refreshBurst && !awaited || p.burst > 2*refreshBurst {
 		pause = slowRefreshInterval
@@ -38,8 +38,8 @@ func (p *refreshPace) rest(awaited bool) time.Duration {
 	return max(pause, min(refreshShare*p.took, maxRefreshPause)) - time.Since(p.ended)
 }
 
-// read notes a read that began then and ends now, and whether it has found the lists as they were.
-func (p *refreshPace) read(began time.Time, equal bool) {
+// Read notes a read that began then and ends now, and whether it has found the lists as they were.
+func (p *RefreshPace) Read(began time.Time, equal bool) {
 	switch {
 	case !equal, began.Sub(p.ended) > 2*maxRefreshPause: // the announcements have ceased in between
 		p.equal = 0
