@@ -151,10 +151,10 @@ func refusalReason(result *mcp.CallToolResult) (why string) {
 // repeats it.
 func (m *Main) writeResult(result *mcp.CallToolResult, files *fileWriter) error {
 	structured := jsontext.Value(result.StructuredContent)
-	told := structured == nil
+	written := structured == nil
 	for _, c := range result.Content {
-		if text, ok := c.(mcp.TextContent); ok && !told && equal(jsontext.Value(text.Text), structured) {
-			told = true
+		if text, ok := c.(mcp.TextContent); ok && !written && equal(jsontext.Value(text.Text), structured) {
+			written = true
 			if err := m.writeStructured(structured); err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (m *Main) writeResult(result *mcp.CallToolResult, files *fileWriter) error 
 			return err
 		}
 	}
-	if told {
+	if written {
 		return nil
 	}
 	return m.writeStructured(structured)

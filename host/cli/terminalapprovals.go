@@ -268,7 +268,7 @@ type approvalQuestion struct {
 	digest    string
 	further   int // questions
 	callWaits func(context.Context) bool
-	told      bool // that a call waits
+	waitShown bool // the message that a call waits was printed
 }
 
 func (q *approvalQuestion) name() string { return q.all[0].name() }
@@ -286,7 +286,7 @@ func (q *approvalQuestion) question() *yesNo {
 
 func (q *approvalQuestion) show(_ context.Context, waiting int) {
 	m := q.host.main
-	q.told = false
+	q.waitShown = false
 	m.showPending(q.all)
 	if waiting > 0 {
 		m.message("\nfurther questions about servers wait: %d", waiting)
@@ -311,8 +311,8 @@ func (q *approvalQuestion) check(ctx context.Context) error {
 	case callWaits && q.mayInterrupt(q.name()):
 		q.setInterrupted(q.name(), true)
 		return errCallWaits
-	case callWaits && !q.told:
-		q.told = true
+	case callWaits && !q.waitShown:
+		q.waitShown = true
 		q.host.main.message("a call waits, too; its question comes after this one")
 	}
 	if ctx.Err() == nil && !q.waits(q) {

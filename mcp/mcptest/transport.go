@@ -230,19 +230,19 @@ func (e *exercise) changes(t *testing.T) {
 func (e *exercise) updates(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), playTimeout)
 	defer cancel()
-	told := 0
+	updates := 0
 	for uri, err := range e.Watch(ctx, "note://counter") {
 		must(t, err)
 		if uri != "note://counter" {
-			t.Errorf("told of %q", uri)
+			t.Errorf("got an update of %q, want note://counter", uri)
 		}
-		if told++; told == 2 {
+		if updates++; updates == 2 {
 			return
 		}
 		_, err := e.CallTool(t.Context(), "touch", nil)
 		must(t, err)
 	}
-	t.Errorf("told %d times, want 2", told)
+	t.Errorf("got %d updates, want 2", updates)
 }
 
 // questions calls tools that ask. In a revision without such questions the call has to

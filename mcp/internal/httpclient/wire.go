@@ -13,9 +13,9 @@ import (
 // It is found by wireOf.
 type wiredBody struct {
 	io.ReadCloser
-	wire *exchange.Wire
-	resp *http.Response
-	told atomic.Bool // the response was passed, or a message of it
+	wire   *exchange.Wire
+	resp   *http.Response
+	passed atomic.Bool // the response, or a message of it
 }
 
 // wireOf returns body if it is a *wiredBody, else nil. The methods below may be called for nil.
@@ -30,7 +30,7 @@ func (b *wiredBody) pass(data []byte, event bool) {
 		return
 	}
 	h := &mcp.WireHTTP{Status: b.resp.StatusCode, Event: event}
-	if !b.told.Swap(true) {
+	if !b.passed.Swap(true) {
 		h.Header = b.resp.Header
 	}
 	b.wire.Pass(mcp.WireMessage{HTTP: h, Data: data})
@@ -38,7 +38,7 @@ func (b *wiredBody) pass(data []byte, event bool) {
 
 // Close passes the response, if no message of it was passed.
 func (b *wiredBody) Close() error {
-	if !b.told.Load() {
+	if !b.passed.Load() {
 		b.pass(nil, false)
 	}
 	return b.ReadCloser.Close()

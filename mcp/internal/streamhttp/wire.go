@@ -15,11 +15,11 @@ import (
 // It is found by wireOf, so that no request needs more memory where there is no such function.
 type wired struct {
 	http.ResponseWriter
-	wire   *exchange.Wire
-	r      *http.Request
-	asked  bool        // the request was passed
-	told   atomic.Bool // a message of the response was passed
-	status int         // of a response that has begun
+	wire           *exchange.Wire
+	r              *http.Request
+	requestPassed  bool        // to OnMessage
+	responsePassed atomic.Bool // a message of it, at least
+	status         int         // of a response that has begun
 }
 
 // wire returns w, as a *wired if there is a function OnMessage.
@@ -51,8 +51,8 @@ func (w *wired) WriteHeader(status int) {
 
 // request passes the request, with its body.
 func (w *wired) request(body []byte) {
-	if w != nil && !w.asked {
-		w.asked = true
+	if w != nil && !w.requestPassed {
+		w.requestPassed = true
 		w.wire.PassRequest(w.r, false, body)
 	}
 }
@@ -61,7 +61,7 @@ func (w *wired) request(body []byte) {
 // any more.
 func (w *wired) reply(reply *dialect.Reply, event bool) {
 	if w != nil && reply.Body != nil {
-		w.told.Store(true)
+		w.responsePassed.Store(true)
 		w.response(&mcp.WireHTTP{Status: w.status, Event: event, Header: w.Header()}, reply.Whole())
 	}
 }
@@ -74,7 +74,7 @@ func (w *wired) events(events []sse.Event) {
 	}
 	for _, ev := range events {
 		if len(ev.Data) > 0 {
-			w.told.Store(true)
+			w.responsePassed.Store(true)
 			w.response(&mcp.WireHTTP{Status: http.StatusOK, Event: true}, ev.Data)
 		}
 	}
@@ -82,7 +82,7 @@ func (w *wired) events(events []sse.Event) {
 
 // end passes a response without a message: a refusal, or the status alone.
 func (w *wired) end(refused *refusal) {
-	if w == nil || w.told.Load() {
+	if w == nil || w.responsePassed.Load() {
 		return
 	}
 	w.request(nil)
