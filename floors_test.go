@@ -29,7 +29,7 @@ var (
 	none = []string{}
 	// sdk lists the packages that a user of the SDK can import. The compiler refuses imports
 	// of mcp/internal from outside mcp/.
-	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpcheck", "mcp/mcpmodel", "mcp/mcpotel", "mcp/mcptest", "mcp/mcpware", "mcp/mcpwire", "mcp/mcpext/..."}
+	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpcheck", "mcp/mcpmodel", "mcp/mcpotel", "mcp/mcpreplay", "mcp/mcptest", "mcp/mcpware", "mcp/mcpwire", "mcp/mcpext/..."}
 )
 
 // floors is the layering of the module. ARCHITECTURE.md explains it.
@@ -103,6 +103,7 @@ var floors = []placement{
 	{floor: 5, path: "mcp/mcpcheck"},
 	{floor: 5, path: "mcp/mcptest"},
 	{floor: 5, path: "mcp/mcpotel", only: []string{"mcp", "mcp/internal/httpheader", "mcp/mcpclient", "mcp/mcpserver"}},
+	{floor: 5, path: "mcp/mcpreplay", only: []string{"mcp", "mcp/mcpclient", "mcp/mcpserver", "mcp/mcpwire"}},
 	{floor: 5, path: "mcp/mcpware", beside: []string{"mcp/mcpext/handles"}},
 	// The state that replicas share, in engines.
 	{floor: 5, path: "mcp/store", only: []string{"mcp", "mcp/mcpserver", "mcp/internal/seal"}},

@@ -41,7 +41,7 @@ var policyPlace = policy.System()
 // without it.
 func (m *Main) loadPolicy() (err error) {
 	switch m.entry.name {
-	case helpEntry.name, versionEntry.name, completionEntry.name, auditEntry.name, policyEntry.name, reportEntry.name:
+	case helpEntry.name, versionEntry.name, completionEntry.name, auditEntry.name, policyEntry.name, reportEntry.name, diffEntry.name:
 		return nil
 	}
 	m.policyVersion = fileVersionOf(policyPlace.String()) // before it is read, so that no change is missed

@@ -78,7 +78,9 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 		o.Timeouts.Call, o.Timeouts.MaxCall, o.Timeouts.Connect = -1, -1, 2*e.timeout // ctx has the timeout
 	}
 	p := &serverConn{questions: &elicitor{to: m}}
-	p.questions.handle(o)
+	if o.ElicitForm == nil {
+		p.questions.handle(o)
+	}
 	target, err := e.target(ctx, m, key, p, o)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (v *upCommand) declare(f *flag.FlagSet) {
 	v.auth.declare(f)
 	v.transport.declare(f)
 	v.names.declare(f)
-	f.StringVar(&v.record, "record", "", "record messages in `DIR`, with bodies, without secrets")
+	f.StringVar(&v.record, "record", "", "record the messages in `DIR`, without secrets")
 	declareRecordingSize(f, "record-size", &v.size)
 	f.StringVar(&v.pprof, "pprof", "", "serve profiles of the host at `HOST:PORT`, on loopback")
 }
