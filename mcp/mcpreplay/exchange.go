@@ -72,6 +72,12 @@ type joiner struct {
 	wait  []*Exchange    // that the server has answered with questions, in the stateless era
 }
 
+// newest returns the newest elements of a list of what is not complete, so that a recording is read in linear time.
+func newest[T any](list []T) []T {
+	const most = 256
+	return list[max(0, len(list)-most):]
+}
+
 type openRequest struct {
 	conn     uint64
 	id       string
@@ -108,7 +114,7 @@ func (j *joiner) request(i int, l *mcpwire.Line) {
 		j.all = append(j.all, e)
 	}
 	e.Cut = e.Cut || l.Cut
-	j.open = append(j.open, openRequest{l.Conn, string(l.ID), e})
+	j.open = append(newest(j.open), openRequest{l.Conn, string(l.ID), e})
 }
 
 // waiting returns the exchange of which a request is the next round, or nil.
@@ -148,7 +154,7 @@ func (j *joiner) answer(l *mcpwire.Line) {
 		for _, name := range slices.Sorted(maps.Keys(asks.InputRequests)) {
 			e.Questions = append(e.Questions, Question{InputRequest: asks.InputRequests[name], key: name})
 		}
-		j.wait = append(j.wait, e)
+		j.wait = append(newest(j.wait), e)
 		return
 	}
 	e.Result = l.Payload
@@ -167,7 +173,7 @@ func (j *joiner) question(l *mcpwire.Line) {
 		}
 	}
 	e.Questions = append(e.Questions, Question{InputRequest: mcp.InputRequest{Method: l.Method, Params: l.Payload}})
-	j.asked = append(j.asked, openQuestion{l.Conn, string(l.ID), e, len(e.Questions) - 1})
+	j.asked = append(newest(j.asked), openQuestion{l.Conn, string(l.ID), e, len(e.Questions) - 1})
 }
 
 func (j *joiner) answerQuestion(l *mcpwire.Line) {

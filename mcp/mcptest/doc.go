@@ -11,6 +11,8 @@
 // CheckStore, CheckBus and CheckEventStore test the engine behind several replicas, and
 // CheckFaults tests what it does while its server fails.
 //
+// RecordSession writes the session of a client to a file, and RecordedServer answers as the server in it did.
+//
 // CheckSurface compares what a server shows with a golden file.
 //
 // Connect fails the test for each message that is not valid. CheckWire, CheckHandler and

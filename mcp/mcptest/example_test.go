@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -66,4 +67,17 @@ func ExampleInjectFaults() {
 	sum, err := c.Call[Total](context.Background(), "add", Pair{40, 2})
 	fmt.Println(sum.Total, err)
 	// Output: 42 <nil>
+}
+
+// A client is tested with the answers that a real server gave once: the file is recorded with RecordSession, by the
+// program fondaco, or with mcpwire.NewRecording.
+func ExampleRecordedServer() {
+	_ = func(t *testing.T) { // a test
+		mcptest.EachRevision(t, mcptest.RecordedServer(t, "testdata/weather.jsonl"), func(t *testing.T, c *mcpclient.Client) {
+			got, err := c.Call[string](t.Context(), "forecast", map[string]string{"city": "Rome"})
+			if err != nil || got != "sunny" {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
 }
