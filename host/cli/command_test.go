@@ -144,7 +144,7 @@ func TestHelpOfEachCommandFitsOneScreen(t *testing.T) {
 	t.Parallel()
 	const screen = 32
 	for _, name := range []string{
-		"up", "stdio", "connect", "approve", "auth", "revoke", "audit", "servers", "doctor", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
+		"up", "stdio", "connect", "approve", "auth", "revoke", "audit", "servers", "doctor", "check", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
 		"completion", "version", "help",
 	} {
 		stdout, _, code := session{}.run(t.Context(), name, "--help")

@@ -235,15 +235,15 @@ var protocolFaults = []fault{
 		},
 	},
 	{
-		name: "tools of one name", id: doctor.LintFault, text: `duplicate: tool "add": it is listed twice`, fix: "fondaco tools", warning: true,
+		name: "tools of one name", id: doctor.LintFault, text: `duplicate: tool "add": it is listed twice`, fix: "fondaco tools notes --json", warning: true,
 		make: listing(`{"name":"add","description":"Add","inputSchema":{"type":"object"}},{"name":"add","description":"Add","inputSchema":{"type":"object"}}`),
 	},
 	{
-		name: "a schema that model APIs refuse", id: doctor.LintFault, text: "refused by Anthropic Messages, OpenAI", fix: "fondaco tools", warning: true,
+		name: "a schema that model APIs refuse", id: doctor.LintFault, text: "refused by Anthropic Messages, OpenAI", fix: "fondaco tools notes --json", warning: true,
 		make: listing(`{"name":"add","description":"Add","inputSchema":{"type":"object","oneOf":[{}]}}`),
 	},
 	{
-		name: "tools without descriptions", id: doctor.LintNote, text: `description (3 times): tool "a" /description: the description is missing`, fix: "fondaco tools", warning: true,
+		name: "tools without descriptions", id: doctor.LintNote, text: `description (3 times): tool "a" /description: the description is missing`, fix: "fondaco tools notes --json", warning: true,
 		make: listing(`{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}},{"name":"c","inputSchema":{"type":"object"}}`),
 	},
 	{

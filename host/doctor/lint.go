@@ -43,13 +43,14 @@ func checkLint(_ context.Context, e *examination) {
 	}
 }
 
-// showTools is the command that shows the definitions of the tools of the server.
+// showTools is the command that shows all findings of a server that can be checked by itself, and the
+// definitions of another one.
 func (e *examination) showTools() string {
 	switch t := e.commandTarget(); {
+	case e.configured():
+		return e.opts.command("tools", e.upstream.Key, "--json")
 	case t != nil:
-		return e.opts.command(append([]string{"tools", "--json", "--"}, e.words()...)...)
-	case e.address() != nil:
-		return e.opts.command("tools", "--json", "--url", e.upstream.Target.String())
+		return e.opts.command(append([]string{"check", "--"}, e.words()...)...)
 	}
-	return e.opts.command("tools", "--json")
+	return e.opts.command("check", e.upstream.Target.String())
 }

@@ -200,30 +200,40 @@ func firstWord(name string) string {
 	return strings.ToLower(name[:end])
 }
 
-// models adds what model APIs do not take, once for all that do not.
+// models adds what model APIs do not take, once for all that do not. What one only ignores is added once for
+// all places.
 func (l *linter) models(tools []mcp.Tool) {
 	type key struct{ tool, place, text string }
+	places := make(map[key]int)
 	apis := make(map[key][]string)
-	var order []mcpmodel.Finding
+	var order []key
+	findings := make(map[key]mcpmodel.Finding)
 	for _, f := range mcpmodel.Lint(tools) {
 		k := key{f.Tool, f.Place, f.Text}
-		if apis[k] == nil {
-			order = append(order, f)
+		if !f.Refused {
+			k = key{text: f.Text + " " + f.API}
+		}
+		if places[k]++; apis[k] == nil {
+			order, findings[k] = append(order, k), f
 		}
 		if !slices.Contains(apis[k], f.API) {
 			apis[k] = append(apis[k], f.API)
 		}
 	}
-	for _, f := range order {
-		rule, verb := RuleModelIgnored, "ignored by "
-		if f.Refused {
-			rule, verb = RuleModel, "refused by "
+	for _, k := range order {
+		f := findings[k]
+		rule, text := RuleModel, f.Text+": refused by "+strings.Join(apis[k], ", ")
+		if !f.Refused {
+			rule, text = RuleModelIgnored, f.Text+": ignored by "+f.API
+			if places[k] > 1 {
+				text += fmt.Sprintf(", here and in %d more places", places[k]-1)
+			}
 		}
 		feature := fmt.Sprintf("tool %q", f.Tool)
 		if f.Place == "" { // the number of tools
 			feature = ""
 		}
-		l.add(Finding{Rule: rule, Feature: feature, Place: f.Place, Fault: f.Refused, Text: f.Text + ": " + verb + strings.Join(apis[key{f.Tool, f.Place, f.Text}], ", ")})
+		l.add(Finding{Rule: rule, Feature: feature, Place: f.Place, Fault: f.Refused, Text: text})
 	}
 }
 

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp/mcpcheck"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+var checkEntry = commandInfo{
+	name: "check", operands: "[URL]", does: "check a server against the protocol",
+	about: `It uses the server in each revision, validates its messages, and sends it what
+a server has to withstand: unknown methods and names, invalid and large
+messages. It calls no tool. It is for the author of a server, also in CI:
+the exit code is 9 if there is a fault. docs/check.md explains each check.`,
+	example: "check -- ./notes-server --port 0",
+	make:    func() command { return new(checkCommand) },
+}
+
+type checkCommand struct {
+	serverFlags
+	strict bool
+}
+
+func (v *checkCommand) declare(f *flag.FlagSet) {
+	v.serverFlags.declare(f)
+	f.BoolVar(&v.strict, "strict", false, "exit with 9 for warnings, too")
+}
+
+func (v *checkCommand) run(ctx context.Context, m *Main, operands []string) error {
+	if len(operands) == 1 && v.url == "" {
+		v.url, operands = operands[0], nil
+	}
+	switch named := v.named(); {
+	case v.config != "":
+		return usagef("found --config, want a URL or a command after --")
+	case len(named) != 1 || len(operands) > 0:
+		return usagef("want one server: a URL, or a command after --")
+	}
+	target, err := v.checked(m)
+	if err != nil {
+		return err
+	}
+	o := new(mcpcheck.Options)
+	if !v.json {
+		o.OnResult = m.showChecked
+	}
+	r, err := mcpcheck.Run(ctx, *target, o)
+	if r == nil {
+		return &codedError{exitUnreachable, err}
+	}
+	if v.json {
+		for i := range r.Results {
+			r.Results[i].Text = m.secrets.hidden(r.Results[i].Text)
+		}
+		if err := m.writeDocument(document{"server": r.Server, "revisions": r.Revisions, "results": r.Results}); err != nil {
+			return err
+		}
+	}
+	faults, warnings := 0, 0
+	for _, one := range r.Results {
+		switch one.Status {
+		case mcpcheck.Fault:
+			faults++
+		case mcpcheck.Warning:
+			warnings++
+		}
+	}
+	m.info("%s %s: checks: %d, faults: %d, warnings: %d", cleanLine(r.Server.Name), cleanLine(r.Server.Version), len(r.Results), faults, warnings)
+	switch {
+	case err != nil:
+		return err // the time is over
+	case faults > 0 || v.strict && warnings > 0:
+		return &codedError{exitProtocol, errors.New("the server has faults")}
+	}
+	return nil
+}
+
+// checked returns the server of the command line. The user has typed it, and needs no approval.
+func (v *checkCommand) checked(m *Main) (*mcpcheck.Target, error) {
+	if v.command != nil {
+		t, err := commandTarget(v.command)
+		if err != nil {
+			return nil, err
+		}
+		program, _ := t.(*mcpclient.CommandTarget)
+		return &mcpcheck.Target{Command: program}, m.checkDirect(t)
+	}
+	header, err := v.headers.read("")
+	if err != nil {
+		return nil, err
+	}
+	m.secrets.configure([]host.Upstream{{Target: mcpclient.URL(v.url), Header: header}})
+	return &mcpcheck.Target{URL: v.url, HTTP: mcpclient.HTTPOptions{Header: header}}, m.checkDirect(mcpclient.URL(v.url))
+}
+
+// showChecked prints a result: on a terminal with the page of the specification on a line of its own, else as
+// a row.
+func (m *Main) showChecked(r mcpcheck.Result) {
+	if r.Status == mcpcheck.Skipped {
+		return
+	}
+	r.Text = m.secrets.hidden(r.Text)
+	if !m.Terminal {
+		_ = m.writeTable(table{rows: [][]string{{string(r.Status), r.Revision.String(), r.Check, r.Text, r.Spec}}})
+		return
+	}
+	styles := map[mcpcheck.Status]style{mcpcheck.OK: green, mcpcheck.Warning: yellow, mcpcheck.Fault: red}
+	fmt.Fprintf(m.Stdout, "%s %-10s %-22s %s\n", m.paint(styles[r.Status], fmt.Sprintf("%-7s", r.Status)), r.Revision, r.Check, cleanLine(r.Text))
+	if r.Status != mcpcheck.OK && r.Spec != "" {
+		fmt.Fprintf(m.Stdout, "%-41s %s\n", "", m.paint(dim, r.Spec))
+	}
+}

@@ -1,0 +1,232 @@
+package mcpcheck_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpcheck"
+)
+
+// simpleServer is a server of 2025-06-18 that answers most requests as it should. The first message that
+// contains match gets the reply instead, in which $ID is its id: nothing if it is empty.
+type simpleServer struct {
+	match, reply string
+	ends         bool // the connection ends instead
+}
+
+// results are what it answers.
+var results = map[string]string{
+	"initialize":     `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"simple","version":"1"}}`,
+	"ping":           `{}`,
+	"tools/list":     `{"tools":[]}`,
+	"resources/list": `{"resources":[]}`, "resources/templates/list": `{"resourceTemplates":[]}`,
+	"prompts/list": `{"prompts":[]}`,
+}
+
+type simpleMessage struct {
+	JSONRPC string         `json:"jsonrpc"`
+	ID      jsontext.Value `json:"id"`
+	Method  string         `json:"method"`
+	Params  struct {
+		Cursor string `json:"cursor"`
+	} `json:"params"`
+}
+
+// answer returns the response to a message, empty for none.
+func (s *simpleServer) answer(raw string) string {
+	var m simpleMessage
+	err := json.Unmarshal([]byte(raw), &m)
+	id := string(m.ID)
+	if id == "" {
+		id = "null"
+	}
+	refused := func(code int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"refused"}}`, id, code)
+	}
+	switch result := results[m.Method]; {
+	case s.match == unfinished && strings.HasSuffix(raw, ":"):
+		return ""
+	case s.match != "" && strings.Contains(raw, s.match):
+		return strings.ReplaceAll(s.reply, "$ID", id)
+	case err != nil && !jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)):
+		return refused(-32700)
+	case err != nil, m.JSONRPC != "2.0":
+		return refused(-32600)
+	case m.ID == nil, m.Method == "": // a notification or a response
+		return ""
+	case m.Params.Cursor != "", strings.HasSuffix(m.Method, "/call"), strings.HasSuffix(m.Method, "/get"), strings.HasSuffix(m.Method, "/read"):
+		return refused(-32602)
+	case result != "":
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+	}
+	return refused(-32601)
+}
+
+// Serve implements mcpclient.Server.
+func (s *simpleServer) Serve(ctx context.Context, conn mcp.Conn) error {
+	for {
+		raw, err := conn.Read(ctx)
+		if err != nil {
+			return nil
+		}
+		if s.ends && strings.Contains(string(raw), s.match) {
+			return nil
+		}
+		if reply := s.answer(string(raw)); reply != "" {
+			if err := conn.Write(ctx, []byte(reply)); err != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// ServeHTTP serves the same over Streamable HTTP. It has no sessions of its own unless it knows only one.
+func (s *simpleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, err := io.ReadAll(r.Body)
+	if r.Method != http.MethodPost || err != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Mcp-Session-Id", "one")
+	reply := s.answer(string(raw))
+	if reply == "" {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, reply)
+}
+
+// unfinished matches a message that ends before its time.
+const unfinished = "unfinished"
+
+const anyResult = `{"jsonrpc":"2.0","id":$ID,"result":{}}`
+
+// defects are servers that do one thing wrong, and the check that finds it.
+var defects = []struct {
+	check  string
+	server simpleServer
+	status mcpcheck.Status
+	text   string
+}{
+	{"messages", simpleServer{match: `"tools/list"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":7}]}}`}, mcpcheck.Fault, "tools/list"},
+	{"messages", simpleServer{match: `"tools/list"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[],"resultType":"complete"}}`}, mcpcheck.Warning, "resultType"},
+	{"lint", simpleServer{match: `"prompts/list"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"prompts":[{"name":"p"}]}}`}, mcpcheck.Warning, `prompt "p"`},
+	{"unknown-method", simpleServer{match: "mcpcheck/unknown", reply: anyResult}, mcpcheck.Fault, "want the error -32601"},
+	{"string-id", simpleServer{match: `"mcpcheck-1"`, ends: true}, mcpcheck.Fault, "the same id"},
+	{"unknown-notification", simpleServer{match: "notifications/mcpcheck", reply: `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}`}, mcpcheck.Fault, "want no answer"},
+	{"unknown-members", simpleServer{match: `"mcpcheck":{"a"`, reply: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"no"}}`}, mcpcheck.Fault, "want a result"},
+	{"wrong-params", simpleServer{match: `"name":7`, reply: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"no"}}`}, mcpcheck.Warning, "got the error -32603, want -32602"},
+	{"unknown-tool", simpleServer{match: "no_such_tool", reply: `{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"isError":true}}`}, mcpcheck.Warning, "got the result"},
+	{"unknown-resource", simpleServer{match: "no/such/resource", reply: `{"jsonrpc":"2.0","id":$ID,"result":{"contents":[]}}`}, mcpcheck.Fault, "want the error -32602"},
+	{"unknown-prompt", simpleServer{match: "no_such_prompt", reply: anyResult}, mcpcheck.Fault, "want the error"},
+	{"unknown-cursor", simpleServer{match: "no-such-cursor", reply: `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[]}}`}, mcpcheck.Warning, "got a list"},
+	{
+		"unknown-revision",
+		simpleServer{match: `"1999-12-31"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"1999-12-31","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`},
+		mcpcheck.Fault, "want a revision that the server has",
+	},
+	{"invalid-json", simpleServer{match: unfinished}, mcpcheck.Warning, "got no answer, want the error -32700"},
+	{"invalid-message", simpleServer{match: "mcpcheck-invalid", reply: `{"jsonrpc":"2.0","id":"mcpcheck-invalid","result":{}}`}, mcpcheck.Fault, "want the error -32600"},
+	{"batch", simpleServer{match: "mcpcheck-batch", reply: `[{"jsonrpc":"2.0","id":"mcpcheck-batch","result":{}}]`}, mcpcheck.Warning, "want the error -32600"},
+	{"duplicate-members", simpleServer{match: "mcpcheck-b\"", ends: true}, mcpcheck.Fault, "does not withstand it"},
+	{"invalid-text", simpleServer{match: "mcpcheck-text", ends: true}, mcpcheck.Fault, "does not withstand it"},
+	{"large-message", simpleServer{match: "mcpcheck-large", ends: true}, mcpcheck.Fault, "does not withstand it"},
+	{"deep-message", simpleServer{match: "mcpcheck-deep", ends: true}, mcpcheck.Fault, "does not withstand it"},
+	{"unknown-cancellation", simpleServer{match: "notifications/cancelled", reply: `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no"}}`}, mcpcheck.Fault, "want no answer"},
+	{"stray-response", simpleServer{match: `"mcpcheck-none","result"`, reply: `{"jsonrpc":"2.0","id":"mcpcheck-none","result":{}}`}, mcpcheck.Fault, "want no answer"},
+}
+
+func TestEachDefectIsFoundByItsCheck(t *testing.T) {
+	t.Parallel()
+	for _, d := range defects {
+		t.Run(d.check, func(t *testing.T) {
+			t.Parallel()
+			r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{Server: &d.server}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range r.Results {
+				if found := one.Check == d.check && one.Status == d.status && strings.Contains(one.Text, d.text); found {
+					if !strings.HasPrefix(one.Spec, "https://modelcontextprotocol.io/specification/2025-06-18/") && d.check != "lint" {
+						t.Errorf("got %+v, want the page of the specification", one)
+					}
+					return
+				}
+			}
+			t.Errorf("got %+v, want %s %s, %q", r.Results, d.check, d.status, d.text)
+		})
+	}
+}
+
+func TestCarelessHTTPServersAreFound(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(&simpleServer{})
+	t.Cleanup(web.Close)
+	var heard []mcpcheck.Result
+	r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{URL: web.URL}, &mcpcheck.Options{OnResult: func(one mcpcheck.Result) { heard = append(heard, one) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range []string{"foreign-origin", "unknown-revision-header", "unknown-session"} {
+		if !slices.ContainsFunc(r.Results, func(one mcpcheck.Result) bool { return one.Check == check && one.Status == mcpcheck.Fault }) {
+			t.Errorf("got %+v, want a fault of %s", r.Results, check)
+		}
+	}
+	if r.Worst() != mcpcheck.Fault || !slices.Equal(heard, r.Results) || r.Server.Name != "simple" || !slices.Equal(r.Revisions, []mcp.Revision{mcp.V20250618}) {
+		t.Errorf("got %s, %v, %v, %d of %d results, want those of the server", r.Worst(), r.Server, r.Revisions, len(heard), len(r.Results))
+	}
+}
+
+func TestServersThatCannotBeUsedAreAnError(t *testing.T) {
+	t.Parallel()
+	gone := simpleServer{match: "jsonrpc", ends: true}
+	if r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{Server: &gone}, nil); r != nil || err == nil || !strings.Contains(err.Error(), "2025-11-25: ") {
+		t.Errorf("got %+v, %v, want the errors of each revision", r, err)
+	}
+	if _, err := mcpcheck.Run(t.Context(), mcpcheck.Target{}, nil); err == nil || !strings.Contains(err.Error(), "exactly one of Command, URL and Server") {
+		t.Errorf("got %v, want an error of the target", err)
+	}
+}
+
+func TestEachCheckIsTestedAndExplained(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/check.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("probes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile("fault_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"messages", "lint"}
+	for _, m := range regexp.MustCompile(`\{name: "([a-z-]+)"`).FindAllSubmatch(source, -1) {
+		names = append(names, string(m[1]))
+	}
+	if len(names) < 20 {
+		t.Fatalf("got %q, want all checks", names)
+	}
+	for _, name := range names {
+		if !strings.Contains(string(tests), `"`+name+`"`) {
+			t.Errorf("%s: no test has a server with this defect", name)
+		}
+		if !strings.Contains(string(page), "| `"+name+"` |") {
+			t.Errorf("%s: docs/check.md does not explain it", name)
+		}
+	}
+}
