@@ -206,17 +206,21 @@ func (v *doctorCommand) options(m *Main) *doctor.Options {
 	}
 }
 
-// doctorCommandLine is a command of the host to type, with the configuration that is in use.
+// doctorCommandLine is a command of the host to type, with the configuration that is in use in front of the
+// words of a program.
 func (m *Main) doctorCommandLine(words []string, configuration string) string {
+	if e := find(words[0]); configuration != "" && e != nil && flagsOf(e, e.make()).Lookup("config") != nil {
+		end := slices.Index(words, "--")
+		if end < 0 {
+			end = len(words)
+		}
+		words = slices.Insert(slices.Clone(words), end, "--config", configuration)
+	}
 	line := m.program()
 	for _, word := range words {
 		line += " " + quote(word)
 	}
-	e := find(words[0])
-	if configuration == "" || e == nil || flagsOf(e, e.make()).Lookup("config") == nil || slices.Contains(words, "--") {
-		return line
-	}
-	return line + " --config " + quote(configuration)
+	return line
 }
 
 // examine examines one server. Unless JSON is wanted it prints the results as they are found, below the
