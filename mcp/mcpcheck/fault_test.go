@@ -23,6 +23,7 @@ import (
 type simpleServer struct {
 	match, reply string
 	ends         bool // the connection ends instead
+	stateless    bool // it has 2026-07-28 instead
 }
 
 // results are what it answers.
@@ -32,6 +33,17 @@ var results = map[string]string{
 	"tools/list":     `{"tools":[]}`,
 	"resources/list": `{"resources":[]}`, "resources/templates/list": `{"resourceTemplates":[]}`,
 	"prompts/list": `{"prompts":[]}`,
+}
+
+// statelessResult is a result of 2026-07-28 that says the same.
+func statelessResult(method string) string {
+	if method == "server/discover" {
+		return `{"resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0,"cacheScope":"private","capabilities":{"tools":{},"resources":{},"prompts":{}}}`
+	}
+	if result, ok := results[method]; ok && strings.HasSuffix(method, "/list") {
+		return `{"resultType":"complete","ttlMs":0,"cacheScope":"private",` + strings.TrimPrefix(result, "{")
+	}
+	return ""
 }
 
 type simpleMessage struct {
@@ -54,7 +66,11 @@ func (s *simpleServer) answer(raw string) string {
 	refused := func(code int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"refused"}}`, id, code)
 	}
-	switch result := results[m.Method]; {
+	result := results[m.Method]
+	if s.stateless {
+		result = statelessResult(m.Method)
+	}
+	switch {
 	case s.match == unfinished && strings.HasSuffix(raw, ":"):
 		return ""
 	case s.match != "" && strings.Contains(raw, s.match):
@@ -65,6 +81,8 @@ func (s *simpleServer) answer(raw string) string {
 		return refused(-32600)
 	case m.ID == nil, m.Method == "": // a notification or a response
 		return ""
+	case s.stateless && !strings.Contains(raw, `"2026-07-28"`):
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"unsupported","data":{"supported":["2026-07-28"],"requested":"1999-12-31"}}}`, id)
 	case m.Params.Cursor != "", strings.HasSuffix(m.Method, "/call"), strings.HasSuffix(m.Method, "/get"), strings.HasSuffix(m.Method, "/read"):
 		return refused(-32602)
 	case result != "":
@@ -113,13 +131,15 @@ const unfinished = "unfinished"
 
 const anyResult = `{"jsonrpc":"2.0","id":$ID,"result":{}}`
 
-// defects are servers that do one thing wrong, and the check that finds it.
-var defects = []struct {
+type defect struct {
 	check  string
 	server simpleServer
 	status mcpcheck.Status
 	text   string
-}{
+}
+
+// defects are servers that do one thing wrong, and the check that finds it.
+var defects = []defect{
 	{"messages", simpleServer{match: `"tools/list"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":7}]}}`}, mcpcheck.Fault, "tools/list"},
 	{"messages", simpleServer{match: `"tools/list"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[],"resultType":"complete"}}`}, mcpcheck.Warning, "resultType"},
 	{"lint", simpleServer{match: `"prompts/list"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"prompts":[{"name":"p"}]}}`}, mcpcheck.Warning, `prompt "p"`},
@@ -148,9 +168,27 @@ var defects = []struct {
 	{"stray-response", simpleServer{match: `"mcpcheck-none","result"`, reply: `{"jsonrpc":"2.0","id":"mcpcheck-none","result":{}}`}, mcpcheck.Fault, "want no answer"},
 }
 
+// statelessDefects are those of servers of 2026-07-28 alone.
+var statelessDefects = []defect{
+	{"unknown-method", simpleServer{stateless: true, match: "mcpcheck/unknown", reply: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"no"}}`}, mcpcheck.Warning, "want -32601"},
+	{"unknown-revision", simpleServer{stateless: true, match: `"1999-12-31"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":` + statelessResult("server/discover") + `}`}, mcpcheck.Fault, "want the error -32022"},
+	{"messages", simpleServer{stateless: true, match: `"tools/list"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[]}}`}, mcpcheck.Fault, "resultType"},
+	{"deep-message", simpleServer{stateless: true, match: "mcpcheck-deep", ends: true}, mcpcheck.Fault, "does not withstand it"},
+}
+
+func TestSimpleServersHaveNoFaults(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*simpleServer{{}, {stateless: true}} {
+		r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{Server: s}, nil)
+		if err != nil || r.Worst() != mcpcheck.OK || len(r.Revisions) != 1 {
+			t.Errorf("stateless %v: got %+v, %v, want one revision without faults", s.stateless, r, err)
+		}
+	}
+}
+
 func TestEachDefectIsFoundByItsCheck(t *testing.T) {
 	t.Parallel()
-	for _, d := range defects {
+	for _, d := range slices.Concat(defects, statelessDefects) {
 		t.Run(d.check, func(t *testing.T) {
 			t.Parallel()
 			r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{Server: &d.server}, nil)
@@ -159,7 +197,11 @@ func TestEachDefectIsFoundByItsCheck(t *testing.T) {
 			}
 			for _, one := range r.Results {
 				if found := one.Check == d.check && one.Status == d.status && strings.Contains(one.Text, d.text); found {
-					if !strings.HasPrefix(one.Spec, "https://modelcontextprotocol.io/specification/2025-06-18/") && d.check != "lint" {
+					revision := "2025-06-18"
+					if d.server.stateless {
+						revision = "2026-07-28"
+					}
+					if !strings.HasPrefix(one.Spec, "https://modelcontextprotocol.io/specification/"+revision+"/") && d.check != "lint" {
 						t.Errorf("got %+v, want the page of the specification", one)
 					}
 					return
