@@ -79,6 +79,8 @@ func TestTextsOfPeersAreEscapedForTheTerminal(t *testing.T) {
 		{"servers"},
 		{"call", "ask"},
 		{"call", "structured"},
+		{"doctor", strings.TrimPrefix(s.env[0], "FONDACO_URL=")},
+		{"check", strings.TrimPrefix(s.env[0], "FONDACO_URL=")},
 	}
 	for _, command := range commands {
 		for _, args := range [][]string{command, append(command[:len(command):len(command)], "--json")} {
