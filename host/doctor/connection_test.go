@@ -193,7 +193,7 @@ var protocolFaults = []fault{
 		},
 	},
 	{
-		name: "a socket that is not there", id: doctor.ConnectionFailed, text: "no such file", fix: "FONDACO_WIRE=1",
+		name: "a socket that is not there", id: doctor.ConnectionFailed, text: "connect", fix: "FONDACO_WIRE=1",
 		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
 			u.Target = mcpclient.Socket("unix", t.TempDir()+"/s")
 		},

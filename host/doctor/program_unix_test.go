@@ -5,6 +5,9 @@ package doctor_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,6 +134,31 @@ esac; done`, "notes-server")
 			o.Start = 300 * time.Millisecond
 		},
 	},
+}
+
+// TestEachIDIsFoundInTestsAndExplained compares the IDs with the table of faults and with the page.
+func TestEachIDIsFoundInTestsAndExplained(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("id.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/doctor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := regexp.MustCompile(` ID = "([^"]+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(ids) < 30 {
+		t.Fatalf("got %d IDs, want thirty at least", len(ids))
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(faults, func(f fault) bool { return string(f.id) == id[1] }) {
+			t.Errorf("%s: no test makes this fault", id[1])
+		}
+		if !strings.Contains(string(page), "| `"+id[1]+"` |") {
+			t.Errorf("%s: docs/doctor.md does not explain it", id[1])
+		}
+	}
 }
 
 // program makes a server that is a program, with a script as the program unless the script is empty. Its PATH

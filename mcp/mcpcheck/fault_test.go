@@ -231,6 +231,27 @@ func TestCarelessHTTPServersAreFound(t *testing.T) {
 	}
 }
 
+func TestServersWithEventStreamsAloneHaveNoFurtherChecks(t *testing.T) {
+	t.Parallel()
+	streams := newServer(nil).EventStreamHandler()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.RawQuery == "" { // Streamable HTTP
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		streams.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{URL: web.URL + "/sse"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := r.Results[len(r.Results)-1]
+	if n := len(r.Results); n > 8 || last.Check != "connection" || last.Status != mcpcheck.Fault || !strings.Contains(last.Text, "Streamable HTTP") {
+		t.Errorf("got %d results, %+v, want the messages and one fault", n, last)
+	}
+}
+
 func TestServersThatCannotBeUsedAreAnError(t *testing.T) {
 	t.Parallel()
 	gone := simpleServer{match: "jsonrpc", ends: true}
@@ -256,7 +277,7 @@ func TestEachCheckIsTestedAndExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"messages", "lint"}
+	names := []string{"messages", "lint", "connection"}
 	for _, m := range regexp.MustCompile(`\{name: "([a-z-]+)"`).FindAllSubmatch(source, -1) {
 		names = append(names, string(m[1]))
 	}

@@ -39,6 +39,10 @@ type prober struct {
 func (r *runner) probe(ctx context.Context, revision mcp.Revision) {
 	p := &prober{runner: r, revision: revision}
 	defer p.end()
+	if err := p.begin(ctx); err != nil {
+		p.add(Result{Check: "connection", Revision: revision, Status: Fault, Text: cut(fmt.Sprintf("no second connection, so that the remaining checks of the revision were not made: %v", err))})
+		return
+	}
 	all := probes
 	if r.target.URL != "" {
 		all = slices.Concat(probes, httpProbes)
@@ -103,6 +107,9 @@ func (p *prober) begin(ctx context.Context) error {
 		return err
 	}
 	a, err := p.initialize(ctx, p.revision.String())
+	if a.status >= http.StatusBadRequest && a.Error == nil {
+		err = fmt.Errorf("initialize: got HTTP %d; want a result, over Streamable HTTP", a.status)
+	}
 	if err == nil && a.Result == nil {
 		err = fmt.Errorf("initialize: got %s, want a result", &a)
 	}
