@@ -168,14 +168,14 @@ func (e *examination) commandTarget() *mcpclient.CommandTarget {
 // configured reports whether the server is in a configuration file.
 func (e *examination) configured() bool { return e.upstream.Origin.File != "" }
 
-// again is the command that examines the server again.
-func (e *examination) again() string {
+// doctorCommand is the command that examines the server again.
+func (e *examination) doctorCommand() string {
 	t := e.commandTarget()
 	switch {
 	case e.configured():
 		return e.opts.command("doctor", e.upstream.Key)
 	case t != nil:
-		return e.opts.command(append([]string{"doctor", "--"}, e.words()...)...)
+		return e.opts.command(append([]string{"doctor", "--"}, e.commandWords()...)...)
 	case e.upstream.Target == nil:
 		return e.opts.command("doctor")
 	}

@@ -16,10 +16,10 @@ func checkFeatures(ctx context.Context, e *examination) {
 	s, err := e.session.client.Surface(ctx)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		e.fail(FeaturesFailed, "FONDACO_WIRE=1 "+e.again(), "the server did not list its features within %v", e.opts.step())
+		e.fail(FeaturesFailed, "FONDACO_WIRE=1 "+e.doctorCommand(), "the server did not list its features within %v", e.opts.step())
 		return
 	case err != nil:
-		e.fail(FeaturesFailed, "FONDACO_WIRE=1 "+e.again(), "the features of the server cannot be listed: %v", err)
+		e.fail(FeaturesFailed, "FONDACO_WIRE=1 "+e.doctorCommand(), "the features of the server cannot be listed: %v", err)
 		return
 	}
 	e.surface = s
@@ -49,20 +49,20 @@ func checkCall(ctx context.Context, e *examination) {
 	c := e.session.client
 	if e.opts.Tool == "" {
 		if err := c.Ping(ctx); err != nil {
-			e.fail(PingFailed, "FONDACO_WIRE=1 "+e.again(), "the server does not answer a ping: %v", err)
+			e.fail(PingFailed, "FONDACO_WIRE=1 "+e.doctorCommand(), "the server does not answer a ping: %v", err)
 			return
 		}
 		e.pass("the server answers a ping; --tool calls a tool")
 		return
 	}
 	if e.surface != nil && !hasTool(e.surface.Tools, e.opts.Tool) {
-		e.fail(CallUnknown, e.again(), "the server lists no tool %q", e.opts.Tool)
+		e.fail(CallUnknown, e.doctorCommand(), "the server lists no tool %q", e.opts.Tool)
 		return
 	}
 	result, err := c.CallTool(ctx, e.opts.Tool, e.opts.Arguments)
 	switch {
 	case err != nil:
-		e.fail(CallFailed, "FONDACO_WIRE=1 "+e.again(), "the call of %s fails: %v", e.opts.Tool, err)
+		e.fail(CallFailed, "FONDACO_WIRE=1 "+e.doctorCommand(), "the call of %s fails: %v", e.opts.Tool, err)
 	case result.IsError:
 		e.fail(CallToolError, "", "the tool %s returned an error: %s", e.opts.Tool, result.Content.Text())
 	default:

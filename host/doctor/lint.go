@@ -36,21 +36,21 @@ func checkLint(_ context.Context, e *examination) {
 		if f.Place != "" {
 			place += " " + f.Place
 		}
-		e.warn(id, e.showTools(), "%s%s: %s: %s", f.Rule, times, place, f.Text)
+		e.warn(id, e.lintCommand(), "%s%s: %s: %s", f.Rule, times, place, f.Text)
 	}
 	if len(found) == 0 {
 		e.pass("nothing to change in what the server shows")
 	}
 }
 
-// showTools is the command that shows all findings of a server that can be checked by itself, and the
+// lintCommand is the command that shows all findings of a server that can be checked by itself, and the
 // definitions of another one.
-func (e *examination) showTools() string {
+func (e *examination) lintCommand() string {
 	switch t := e.commandTarget(); {
 	case e.configured():
 		return e.opts.command("tools", e.upstream.Key, "--json")
 	case t != nil:
-		return e.opts.command(append([]string{"check", "--"}, e.words()...)...)
+		return e.opts.command(append([]string{"check", "--"}, e.commandWords()...)...)
 	}
 	return e.opts.command("check", e.upstream.Target.String())
 }

@@ -196,13 +196,13 @@ func checkTCP(ctx context.Context, e *examination) {
 	}
 }
 
-// hostPortOfHost is the port at which a host of this user listens by default.
-const hostPortOfHost = "7332"
+// defaultHostPort is the port at which a host of this user listens by default.
+const defaultHostPort = "7332"
 
 // startCommand is the command that starts what should listen at a URL of this machine; empty if that is
 // not known.
 func (e *examination) startCommand(u *url.URL) string {
-	if u.Port() == hostPortOfHost && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, u.Hostname()) {
+	if u.Port() == defaultHostPort && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, u.Hostname()) {
 		return e.opts.command("up")
 	}
 	return ""
@@ -213,8 +213,8 @@ func isTimeout(err error) bool {
 	return ok && e.Timeout()
 }
 
-// soon is how long before its end a certificate is reported.
-const soon = 14 * 24 * time.Hour
+// expiryWarning is how long before its end a certificate is reported.
+const expiryWarning = 14 * 24 * time.Hour
 
 // checkTLS makes the handshake, and verifies the certificate.
 func checkTLS(ctx context.Context, e *examination) {
@@ -236,7 +236,7 @@ func checkTLS(ctx context.Context, e *examination) {
 	}
 	s := conn.ConnectionState()
 	expires := s.PeerCertificates[0].NotAfter
-	if time.Until(expires) < soon {
+	if time.Until(expires) < expiryWarning {
 		e.warn(TLSExpires, "", "the certificate of %s expires on %s; its operator has to renew it", hostPort(u), expires.UTC().Format(time.DateOnly))
 		return
 	}
@@ -268,7 +268,7 @@ func (e *examination) tlsFault(u *url.URL, err error) {
 		if unknown.Cert != nil {
 			issuer = fmt.Sprintf("%q", unknown.Cert.Issuer.String())
 		}
-		e.fail(TLSAuthority, "SSL_CERT_FILE=CA.pem "+e.again(), "the certificate of %s is issued by %s, which this machine does not trust; give it the certificate of that authority if it is yours", at, issuer)
+		e.fail(TLSAuthority, "SSL_CERT_FILE=CA.pem "+e.doctorCommand(), "the certificate of %s is issued by %s, which this machine does not trust; give it the certificate of that authority if it is yours", at, issuer)
 	default:
 		e.fail(TLSFailed, "", "no TLS connection to %s: %v", at, reason(err))
 	}

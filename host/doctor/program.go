@@ -55,14 +55,14 @@ func (e *examination) programMissing(name, path string, err error) {
 	case path != "" && errors.Is(err, fs.ErrPermission):
 		e.fail(ProgramMode, "chmod +x "+host.ShellQuote(path), "%s is not executable", path)
 	case filepath.Base(name) != name:
-		e.fail(ProgramMissing, e.editCommand(), "there is no program %s", name)
+		e.fail(ProgramMissing, e.showConfigCommand(), "there is no program %s", name)
 	default:
 		e.fail(ProgramMissing, installCommand(name), "the program %s is in no directory of the PATH; install it, or write its absolute path", name)
 	}
 }
 
-// editCommand is a command that shows how the server is configured.
-func (e *examination) editCommand() string {
+// showConfigCommand is a command that shows how the server is configured.
+func (e *examination) showConfigCommand() string {
 	if !e.configured() {
 		return ""
 	}

@@ -72,7 +72,7 @@ func (p *prober) run(ctx context.Context, one *probe) (Status, string) {
 	if p.peer == nil { // the probe has used a connection of its own
 		return status, cmp.Or(text, asSpecified)
 	}
-	if err := p.alive(ctx); err != nil {
+	if err := p.checkAlive(ctx); err != nil {
 		p.end()
 		if status != Fault {
 			text = strings.TrimPrefix(text+"; ", "; ") + fmt.Sprintf("the server does not answer any more after it: %v", err)
@@ -216,8 +216,8 @@ func (p *prober) aliveMethod() string {
 	return mcp.MethodPing
 }
 
-// alive checks that the server still answers. Over a connection it reads what the server has sent meanwhile.
-func (p *prober) alive(ctx context.Context) error {
+// checkAlive checks that the server still answers. Over a connection it reads what the server has sent meanwhile.
+func (p *prober) checkAlive(ctx context.Context) error {
 	a, err := p.request(ctx, p.aliveMethod(), "")
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -39,7 +39,7 @@ var probes = []probe{
 		method := p.aliveMethod()
 		a, err := p.raw(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, p.params("")), id, p.headers(method, ""))
 		if err != nil || string(a.ID) != id {
-			return Fault, fmt.Sprintf("got %s to a request with the id %s, want a response with the same id%s", &a, id, because(err))
+			return Fault, fmt.Sprintf("got %s to a request with the id %s, want a response with the same id%s", &a, id, reasonSuffix(err))
 		}
 		return OK, ""
 	}},
@@ -49,7 +49,7 @@ var probes = []probe{
 	{name: "unknown-members", spec: "basic#requests", send: func(ctx context.Context, p *prober) (Status, string) {
 		a, err := p.request(ctx, p.aliveMethod(), `"mcpcheck":{"a":[1]}`)
 		if err != nil || a.Result == nil {
-			return Fault, fmt.Sprintf("got %s to a request with a member that no revision has, want a result%s", &a, because(err))
+			return Fault, fmt.Sprintf("got %s to a request with a member that no revision has, want a result%s", &a, reasonSuffix(err))
 		}
 		return OK, ""
 	}},
@@ -141,7 +141,7 @@ var httpProbes = []probe{
 		id := p.nextID()
 		a, err := p.raw(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, p.aliveMethod(), p.params("")), id, h)
 		if err != nil || a.status < http.StatusBadRequest {
-			return Fault, fmt.Sprintf("got %s to a request of a web page of another origin, want HTTP 403: otherwise any web page can use the server of its visitor (DNS rebinding)%s", &a, because(err))
+			return Fault, fmt.Sprintf("got %s to a request of a web page of another origin, want HTTP 403: otherwise any web page can use the server of its visitor (DNS rebinding)%s", &a, reasonSuffix(err))
 		}
 		return OK, ""
 	}},
@@ -157,7 +157,7 @@ var httpProbes = []probe{
 		id := p.nextID()
 		a, err := p.raw(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, p.aliveMethod(), p.params("")), id, h)
 		if err != nil || a.status != http.StatusBadRequest {
-			return Fault, fmt.Sprintf("got HTTP %d, %s to a request with the header MCP-Protocol-Version: 1999-12-31, want HTTP 400%s", a.status, &a, because(err))
+			return Fault, fmt.Sprintf("got HTTP %d, %s to a request with the header MCP-Protocol-Version: 1999-12-31, want HTTP 400%s", a.status, &a, reasonSuffix(err))
 		}
 		return OK, ""
 	}},
@@ -171,14 +171,14 @@ var httpProbes = []probe{
 		id := p.nextID()
 		a, err := p.raw(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, id), id, http.Header{httpheader.SessionID: {"mcpcheck-no-such-session"}})
 		if err != nil || a.status != http.StatusNotFound {
-			return Fault, fmt.Sprintf("got HTTP %d, %s to a request of a session that does not exist, want HTTP 404, by which clients know that they need a new one%s", a.status, &a, because(err))
+			return Fault, fmt.Sprintf("got HTTP %d, %s to a request of a session that does not exist, want HTTP 404, by which clients know that they need a new one%s", a.status, &a, reasonSuffix(err))
 		}
 		return OK, ""
 	}},
 }
 
-// because appends the reason of a failure to a text.
-func because(err error) string {
+// reasonSuffix is what a text ends with if there is an error.
+func reasonSuffix(err error) string {
 	if err == nil {
 		return ""
 	}
