@@ -55,7 +55,7 @@ func (v *checkCommand) run(ctx context.Context, m *Main, operands []string) erro
 	}
 	if v.json {
 		for i := range r.Results {
-			r.Results[i].Text = m.secrets.hidden(r.Results[i].Text)
+			r.Results[i].Text = m.secrets.redactKnown(r.Results[i].Text)
 		}
 		if err := m.writeDocument(document{"server": r.Server, "revisions": r.Revisions, "results": r.Results}); err != nil {
 			return err
@@ -104,7 +104,7 @@ func (m *Main) showChecked(r mcpcheck.Result) {
 	if r.Status == mcpcheck.Skipped {
 		return
 	}
-	r.Text = m.secrets.hidden(r.Text)
+	r.Text = m.secrets.redactKnown(r.Text)
 	if !m.Terminal {
 		_ = m.writeTable(table{rows: [][]string{{string(r.Status), r.Revision.String(), r.Check, r.Text, r.Spec}}})
 		return

@@ -21,6 +21,7 @@ import (
 	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/policy"
 	"github.com/fondaco/fondaco/host/signin"
+	"github.com/fondaco/fondaco/host/telemetry"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -56,7 +57,8 @@ type hostProcess struct {
 	limits        reachedLimits
 	startedAt     time.Time
 	console       consoleSource
-	revoked       *revocations // nil without a directory for state, and in a host for one command
+	telemetry     *telemetry.Telemetry // nil for none
+	revoked       *revocations         // nil without a directory for state, and in a host for one command
 
 	reloading sync.Mutex // held while the upstreams of the gateway are replaced
 
@@ -88,6 +90,9 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	}
 	h.traffic, h.startedAt = traffic.New(), time.Now()
 	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, OnMessage: h.onMessage(wire), OnLimit: h.limits.note, Logger: m.logger()}
+	if h.telemetry != nil {
+		o.ServerOptions, o.ClientOptions = h.telemetry.Server, h.telemetry.Client
+	}
 	if h.only != "" {
 		o.StartTimeout = oneServerWait
 	}
@@ -108,6 +113,9 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	o.OnDecision = h.recordDecision
 	h.gateway = gateway.New(h.upstreams, o)
 	m.onClose(h.gateway.Close)
+	if err := h.observe(); err != nil {
+		return err
+	}
 	running := h.gateway.Running
 	m.running.Store(&running)
 	return nil

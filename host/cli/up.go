@@ -38,6 +38,7 @@ type upCommand struct {
 	pprof     string // address for profiles; empty for none
 	record    string // directory of recordings; empty for none
 	size      int64  // of that directory, in MiB
+	reports   telemetryFlags
 }
 
 func (v *upCommand) declare(f *flag.FlagSet) {
@@ -49,6 +50,7 @@ func (v *upCommand) declare(f *flag.FlagSet) {
 	v.names.declare(f)
 	f.StringVar(&v.record, "record", "", "record the messages in `DIR`, without secrets")
 	declareRecordingSize(f, "record-size", &v.size)
+	v.reports.declare(f)
 	f.StringVar(&v.pprof, "pprof", "", "serve profiles of the host at `HOST:PORT`, on loopback")
 }
 
@@ -74,6 +76,9 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	m.onClose(func() { _ = listener.Close() })
 	profiled, err := m.listenForProfiles(v.pprof)
 	if err != nil {
+		return err
+	}
+	if v.telemetry, err = m.openTelemetry(ctx, v.reports, v.transport.trusted); err != nil {
 		return err
 	}
 	s := &summary{to: m, base: v.transport.baseURL(listener.Addr())}

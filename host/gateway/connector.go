@@ -74,7 +74,7 @@ func (c *connector) connect(ctx context.Context, o *mcpclient.Options) (*mcpclie
 	var client *mcpclient.Client
 	if err == nil {
 		o.HTTP.Header, o.HTTP.Auth = admitted.Header, c.authorizer(admitted)
-		client, err = mcpclient.Connect(ctx, c.captureStderr(admitted.Target), o)
+		client, err = mcpclient.Connect(ctx, c.captureStderr(admitted.Target), c.options.clientOptions(c.upstream.Key, o))
 		c.setWithheld(withheldBy(admitted.Target, err))
 		err = hidePrivatePath(err, admitted)
 	}

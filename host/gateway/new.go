@@ -25,7 +25,7 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 	}
 	g.subscriptions.gateway = g
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.server = mcpserver.New("fondaco", host.Version, &mcpserver.Options{
+	g.server = mcpserver.New("fondaco", host.Version, o.serverOptions(&mcpserver.Options{
 		Title:           "Fondaco",
 		Description:     "Many MCP servers behind one endpoint",
 		Dynamic:         true,
@@ -38,7 +38,7 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 		Bus:             o.orZero().Bus,
 		HTTP:            o.orZero().HTTP,
 		Ask:             &mcpserver.AskOptions{MaxRounds: maxRounds},
-	})
+	}))
 	g.useMiddleware()
 	g.catalog.Register(g.server, g.readResource)
 	for _, u := range upstreams {

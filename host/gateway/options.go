@@ -61,6 +61,11 @@ type Options struct {
 	// OnLimit is called each time a limit is reached: of an upstream with that key, or with an
 	// empty key of the server, see mcpserver.Options. Default: none.
 	OnLimit func(key string, l mcp.LimitReached)
+	// ServerOptions returns the options of the server of the gateway, and ClientOptions those of each
+	// client of an upstream with that key. They get the options of the gateway, and may wrap their
+	// functions, for example to report telemetry. Default: the options of the gateway.
+	ServerOptions func(*mcpserver.Options) *mcpserver.Options
+	ClientOptions func(key string, o *mcpclient.Options) *mcpclient.Options
 	// Keys are shared by hosts with the same upstreams, so that each can serve the sessions of
 	// the others, see mcpserver.Options. Default: a key of this process.
 	Keys []mcpserver.Key
@@ -96,6 +101,20 @@ func (o *Options) notifyLimit(key string, l mcp.LimitReached) {
 	if f := o.orZero().OnLimit; f != nil {
 		f(key, l)
 	}
+}
+
+func (o *Options) serverOptions(s *mcpserver.Options) *mcpserver.Options {
+	if f := o.orZero().ServerOptions; f != nil {
+		return f(s)
+	}
+	return s
+}
+
+func (o *Options) clientOptions(key string, c *mcpclient.Options) *mcpclient.Options {
+	if f := o.orZero().ClientOptions; f != nil {
+		return f(key, c)
+	}
+	return c
 }
 
 func (o *Options) callStartTimeout() time.Duration {

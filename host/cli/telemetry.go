@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/telemetry"
+)
+
+// telemetryFlags say where the telemetry of a host goes.
+type telemetryFlags struct {
+	collector string
+	metrics   string // address for Prometheus
+}
+
+func (t *telemetryFlags) declare(f *flag.FlagSet) {
+	f.StringVar(&t.collector, "otlp", "", "send spans and metrics to the collector at `URL`")
+	f.StringVar(&t.metrics, "metrics", "", "serve metrics for Prometheus at `HOST:PORT`")
+}
+
+// collectorVariable names the collector in the environment, as for all programs with OpenTelemetry.
+const collectorVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+// openTelemetry returns the telemetry that flags and environment ask for, nil for none. From then on the
+// metrics are served, also to the networks of readers.
+func (m *Main) openTelemetry(ctx context.Context, flags telemetryFlags, readers []netip.Prefix) (*telemetry.Telemetry, error) {
+	if flags.collector == "" {
+		flags.collector, _ = m.getenv(collectorVariable)
+	}
+	if disabled, _ := m.getenv("OTEL_SDK_DISABLED"); disabled == "true" {
+		flags.collector = ""
+	}
+	if flags == (telemetryFlags{}) {
+		return nil, nil
+	}
+	if protocol, _ := m.getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); flags.collector != "" && protocol != "" && protocol != "http/protobuf" {
+		return nil, usagef("OTEL_EXPORTER_OTLP_PROTOCOL is %q: want http/protobuf, and the port of the collector for it, such as 4318", protocol)
+	}
+	listener, err := m.listenForMetrics(flags.metrics, readers)
+	if err != nil {
+		return nil, err
+	}
+	t, err := telemetry.Open(ctx, telemetry.Options{Collector: flags.collector, Prometheus: listener != nil})
+	if err != nil {
+		return nil, usagef("--otlp: %w", err)
+	}
+	m.onClose(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), telemetryEnd)
+		defer cancel()
+		if err := t.Close(ctx); err != nil {
+			m.message("telemetry: the last spans and metrics were not sent: %s", cleanLine(err.Error()))
+		}
+	})
+	if flags.collector != "" {
+		m.message("spans and metrics are sent to %s", cleanLine(flags.collector))
+	}
+	if listener != nil {
+		m.serveMetrics(listener, t.Handler(), readers)
+	}
+	return t, nil
+}
+
+// telemetryEnd is how long the end of a host waits for a collector.
+const telemetryEnd = 5 * time.Second
+
+// observe adds the metrics of the host to its telemetry.
+func (h *hostProcess) observe() error {
+	if h.telemetry == nil {
+		return nil
+	}
+	sources := telemetry.Sources{Status: h.gateway.Status}
+	if h.questions != nil {
+		sources.Questions = func(ctx context.Context) (int, error) {
+			open, err := h.questions.calls.Queue.List(ctx)
+			return len(open), err
+		}
+	}
+	return h.telemetry.Observe(sources)
+}
+
+// listenForMetrics listens for Prometheus until Close. It returns nil without an address.
+func (m *Main) listenForMetrics(addr string, readers []netip.Prefix) (net.Listener, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, usagef("--metrics %q: want HOST:PORT, such as 127.0.0.1:9464", addr)
+	}
+	resolved, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return nil, usagef("--metrics %q: %w", addr, err)
+	}
+	if !resolved.IP.IsLoopback() && len(readers) == 0 {
+		return nil, usagef("--metrics %s: every machine of the network could read the names of your servers and tools; want a loopback address such as 127.0.0.1:9464, or --behind-proxy with the addresses that may read them", addr)
+	}
+	listener, err := net.ListenTCP("tcp", resolved)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics: %w", err)
+	}
+	m.onClose(func() { _ = listener.Close() })
+	return listener, nil
+}
+
+// serveMetrics serves metrics at /metrics until Close.
+func (m *Main) serveMetrics(listener net.Listener, metrics http.Handler, readers []netip.Prefix) {
+	web := &http.Server{Handler: guardMetrics(metrics, readers), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			m.message("metrics: server stopped: %v", err)
+		}
+	}()
+	m.onClose(func() {
+		_ = web.Close()
+		<-ended
+	})
+	m.message("metrics of this process: %s/metrics", baseURL(listener.Addr()))
+}
+
+// guardMetrics returns the handler of /metrics. It serves programs of this machine, under a name of the
+// machine, and the networks of readers; it refuses requests of web pages.
+func guardMetrics(metrics http.Handler, readers []netip.Prefix) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		addr := from.Addr().Unmap()
+		isReader := slices.ContainsFunc(readers, func(p netip.Prefix) bool { return p.Contains(addr) })
+		switch {
+		case err != nil || !addr.IsLoopback() && !isReader:
+			http.Error(w, "this address may not read the metrics; --behind-proxy names those that may", http.StatusForbidden)
+		case addr.IsLoopback() && !isReader && !host.IsLoopbackHost(r.Host):
+			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
+		case isOfPage(r):
+			http.Error(w, "this is not for web pages", http.StatusForbidden)
+		default:
+			mux.ServeHTTP(w, r)
+		}
+	})
+}
