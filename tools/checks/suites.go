@@ -57,7 +57,7 @@ func steps(suite string, d durations) []step {
 	case "foreign":
 		return foreignSteps()
 	case "peers":
-		return append([]step{benchPeerStep(), mountedStep(), peerStep(), npmStep(), acmeStep(), deployStep()}, adapterSteps()...)
+		return append([]step{benchPeerStep(), mountedStep(), peerStep(), npmStep(), acmeStep(), deployStep(), telemetryStep()}, adapterSteps()...)
 	case "load":
 		return []step{loadStep()}
 	case "fuzz":
@@ -277,6 +277,12 @@ func acmeStep() step {
 // deployStep starts what the Compose files and the Helm chart start. It is a module of its own, which builds helm.
 func deployStep() step {
 	return step{name: "Compose files and Helm chart", command: words("go -C interop/deploy test -vet=off -json -timeout 20m ./..."), outcome: testJSON}
+}
+
+// telemetryStep has the receiver of a collector and Prometheus take the telemetry of a host. It is a module of its own, which
+// builds the receiver.
+func telemetryStep() step {
+	return step{name: "collector and Prometheus", command: words("go -C interop/telemetry test -vet=off -json ./..."), outcome: testJSON}
 }
 
 // npmStep installs servers from npm and compares what they list with the recordings by which
