@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +12,8 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/traffic"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // consoleSource is what the console in the browser shows of a host, and does to it.
@@ -60,6 +64,56 @@ func (h *hostProcess) mendingCommand(s *host.Status) string {
 
 // Messages implements console.Source.
 func (s *consoleSource) Messages() []traffic.Message { return s.host.traffic.Messages() }
+
+// asClient connects to the host as a client of its user.
+func (s *consoleSource) asClient(ctx context.Context) (*mcpclient.Client, error) {
+	return mcpclient.Connect(ctx, mcpclient.InProcess(s.host.gateway.Server()), &mcpclient.Options{Info: mcp.Implementation{Name: "fondaco-console", Version: host.Version}})
+}
+
+// Surface implements console.TrySource.
+func (s *consoleSource) Surface(ctx context.Context) (*mcp.Surface, error) {
+	c, err := s.asClient(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Surface(ctx)
+}
+
+// Call implements console.TrySource.
+func (s *consoleSource) Call(ctx context.Context, tool *mcp.Tool, arguments jsontext.Value) (*mcp.CallToolResult, error) {
+	if err := mcpclient.CheckArguments(*tool, arguments); err != nil {
+		if _, wrong := errors.AsType[*mcpclient.ArgumentsError](err); wrong { // otherwise the server checks
+			return nil, fmt.Errorf("nothing was sent: %w", err)
+		}
+	}
+	c, err := s.asClient(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.CallTool(ctx, tool.Name, arguments)
+}
+
+// Prompt implements console.TrySource.
+func (s *consoleSource) Prompt(ctx context.Context, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
+	c, err := s.asClient(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.GetPrompt(ctx, name, arguments)
+}
+
+// Read implements console.TrySource.
+func (s *consoleSource) Read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	c, err := s.asClient(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.ReadResource(ctx, uri)
+}
 
 // Retry implements console.Source.
 func (s *consoleSource) Retry(name string) bool { return s.host.gateway.Retry(name) }

@@ -148,3 +148,29 @@ func TestConsoleApprovesOnlyWithTheCodeThatTheHostShows(t *testing.T) {
 		t.Errorf("got %s, %v, want how it was approved", record, err)
 	}
 }
+
+func TestCallOfTheConsoleNeedsConsentAsThatOfAClient(t *testing.T) {
+	t.Parallel()
+	h := newConsentHost(t)
+	link, _ := h.run(t, "open", "--print")
+	c := enterConsole(t, link)
+	if _, page := c.get(t, "try"); !strings.Contains(page, "one/describe") {
+		t.Errorf("got %s, want the tools", page)
+	}
+	called := make(chan string, 1)
+	go func() {
+		status, page := c.post(t, "try/tool?name=one__describe&raw=1", url.Values{"json": {`{"a":1}`}})
+		called <- fmt.Sprint(status, page)
+	}()
+	h.press(t, `(?s)1 Allow a call of one/describe\?.*client     fondaco-console.*N no\] `, "n\n")
+	if page := <-called; !strings.Contains(page, "the user said no") {
+		t.Errorf("got %s, want the refusal of the user", page)
+	}
+	if status, page := c.post(t, "try/tool?name=one__describe&raw=1", url.Values{"json": {`{"a":"b"`}}); status != 409 || !strings.Contains(page, "Nothing was sent") {
+		t.Errorf("got %d, %s, want nothing sent", status, page)
+	}
+	record, err := os.ReadFile(filepath.Join(h.home, ".local", "state", "fondaco", "audit.jsonl"))
+	if err != nil || !regexp.MustCompile(`"client":"fondaco-console.*"action":"call".*"outcome":"refused"`).Match(record) {
+		t.Errorf("got %s, %v, want the call recorded", record, err)
+	}
+}

@@ -35,6 +35,7 @@ type Source interface {
 	// starts it again as it is approved.
 	Restart(name string) error
 	InboxSource
+	TrySource
 	// Messages returns the last messages of clients and servers, the oldest first.
 	Messages() []traffic.Message
 }
@@ -87,6 +88,14 @@ func New(o Options) *Console {
 	c.page("POST", "/inbox/questions/{id}", c.answer)
 	c.page("POST", "/inbox/approvals/{id}", c.approve)
 	c.page("GET", "/traffic", c.messages)
+	c.page("GET", "/still", c.still)
+	c.page("GET", "/try", c.try)
+	c.page("GET", "/try/tool", c.tool)
+	c.page("POST", "/try/tool", c.tool)
+	c.page("GET", "/try/prompt", c.prompt)
+	c.page("POST", "/try/prompt", c.prompt)
+	c.page("POST", "/try/resource", c.resource)
+	c.page("GET", "/image/{n}", c.image)
 	return c
 }
 
@@ -130,8 +139,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// contentPolicy allows what the host serves itself, and images that are in a page.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+// contentPolicy allows what the host serves itself.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func setHeaders(h http.Header) {

@@ -7,5 +7,10 @@ const (
 	MaxStreams    = maxStreams
 	MaxForm       = maxForm
 	KeptDurations = keptDurations
+	MaxFields     = maxFields
+	MaxDepth      = maxDepth
+	MaxImages     = maxImages
+	MaxImageBytes = maxImageBytes
+	MaxShownText  = maxShownText
 	MaxMessages   = maxMessages
 )

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -28,13 +29,29 @@ type source struct {
 	failure   error             // guarded by mu: of each action
 	inbox     console.Inbox     // guarded by mu
 	messages  []traffic.Message // guarded by mu
-	did       []string          // guarded by mu: what was answered and approved
+	surface   mcp.Surface
+	result    *mcp.CallToolResult // of each call
+	did       []string            // guarded by mu: what was answered and approved
 }
 
 func (s *source) Messages() []traffic.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.messages)
+}
+
+func (s *source) Surface(context.Context) (*mcp.Surface, error) { return &s.surface, s.failure }
+
+func (s *source) Call(_ context.Context, tool *mcp.Tool, arguments jsontext.Value) (*mcp.CallToolResult, error) {
+	return s.result, s.do("call " + tool.Name + " " + string(arguments))
+}
+
+func (s *source) Prompt(_ context.Context, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: s.result.Content[0]}}}, s.do(fmt.Sprint("prompt ", name, arguments))
+}
+
+func (s *source) Read(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: "read"}}}, s.do("read " + uri)
 }
 
 func (s *source) Inbox(context.Context) console.Inbox {

@@ -35,6 +35,8 @@ type view struct {
 	Waiting int
 	// Section is the part of the console that the page belongs to.
 	Section string
+	// Still: nothing of the page is live but the navigation.
+	Still bool
 	// Message is what the user's action has caused, and Failed that it has failed.
 	Message string
 	Failed  bool
@@ -43,17 +45,17 @@ type view struct {
 }
 
 // pageNames are the pages, each a template of its own in the layout.
-var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic"}
+var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic", "try", "tool", "resource"}
 
 func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{
-		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "bytes": size, "clockms": func(t time.Time) string { return t.Local().Format("15:04:05.000") }, "duration": duration, "add": func(a, b int) int { return a + b },
+		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "bytes": size, "brief": brief, "clockms": func(t time.Time) string { return t.Local().Format("15:04:05.000") }, "duration": duration, "add": func(a, b int) int { return a + b },
 		"tab":      func(v *view, section, name string) tab { return tab{v.Path, section, name, v.Section == section, 0} },
 		"inboxTab": func(v *view) tab { return tab{v.Path, "inbox", "Inbox", v.Section == "inbox", v.Waiting} },
 		"lines":    func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }, "diffClass": diffClass,
 	}
 	all := make(map[string]*template.Template)
-	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html"))
+	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/result.html"))
 	for _, name := range pageNames {
 		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
@@ -81,6 +83,12 @@ func shown(text string) string { return host.EscapeUnprintable(text, '\n', '\t')
 func date(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 func clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+
+// brief is the first line of a description, cut.
+func brief(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return host.CutText(line, 200)
+}
 
 // diffClass marks a line of a diff.
 func diffClass(line string) string {

@@ -2,7 +2,7 @@
 "use strict";
 
 const base = document.body.dataset.path;
-const page = location.pathname.slice(base.length) + location.search;
+const page = document.body.dataset.watch ?? location.pathname.slice(base.length) + location.search;
 
 // Elements with data-live are replaced by what the page shows now, by their ids. The focus stays
 // where it is; a part in which the user is typing is left as it is.

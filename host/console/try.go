@@ -1,0 +1,304 @@
+package console
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+const (
+	// maxImages limits the images of the last result that a session keeps, and maxImageBytes the
+	// bytes of all of them.
+	maxImages     = 16
+	maxImageBytes = 8 << 20
+	// maxShownText limits a text of a result on a page, in bytes.
+	maxShownText = 1 << 20
+)
+
+// TrySource makes requests as a client of the host: with its rules, consents and records.
+type TrySource interface {
+	// Surface returns what clients see.
+	Surface(context.Context) (*mcp.Surface, error)
+	// Call calls a tool with an object of arguments, which it checks.
+	Call(ctx context.Context, tool *mcp.Tool, arguments jsontext.Value) (*mcp.CallToolResult, error)
+	// Prompt gets a prompt.
+	Prompt(ctx context.Context, name string, arguments map[string]string) (*mcp.GetPromptResult, error)
+	// Read reads a resource.
+	Read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+}
+
+// image is an image of a result.
+type image struct {
+	kind string // its media type
+	data []byte
+}
+
+// imageTypes are the media types that are shown as images.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
+
+// tryView is the data of the page of a tool or a prompt.
+type tryView struct {
+	Name, Description string
+	// Claims are what the server says about a tool.
+	Claims []string
+	Fields []*field
+	// Raw: the arguments are written as JSON, in Text. HasForm: there is a form, too.
+	Raw, HasForm bool
+	Text         string
+	// Schema is that of the arguments.
+	Schema string
+	Result *resultView
+}
+
+// resultView is what a request has returned.
+type resultView struct {
+	Failed  bool
+	Took    time.Duration
+	Blocks  []block
+	Command string // the same request in a terminal
+}
+
+// block is a part of a result.
+type block struct {
+	Title, Text string
+	Image       string // the path of an image, in the session; empty for a text
+}
+
+// try lists what can be tried.
+func (c *Console) try(w http.ResponseWriter, r *http.Request, s *session) {
+	c.showTry(w, r, s, new(view))
+}
+
+func (c *Console) showTry(w http.ResponseWriter, r *http.Request, s *session, v *view) {
+	surface, err := c.source.Surface(r.Context())
+	if err != nil {
+		v.Message, v.Failed, surface = "The lists could not be read: "+shown(err.Error()), true, new(mcp.Surface)
+	}
+	v.Title, v.Section, v.Still, v.Data = "Try it", "try", true, surface
+	c.show(w, s, "try", v)
+}
+
+// tool shows the form of a tool and, for a POST, calls it.
+func (c *Console) tool(w http.ResponseWriter, r *http.Request, s *session) {
+	name := r.URL.Query().Get("name")
+	surface, err := c.source.Surface(r.Context())
+	if err != nil {
+		surface = new(mcp.Surface)
+	}
+	i := slices.IndexFunc(surface.Tools, func(t mcp.Tool) bool { return t.Name == name })
+	if i < 0 {
+		c.showTry(w, r, s, &view{Message: "There is no tool \"" + shown(host.DisplayName(name)) + "\" now.", Failed: true})
+		return
+	}
+	tool := &surface.Tools[i]
+	t := &tryView{Name: name, Description: tool.Description, Claims: claimsOf(tool.Annotations), Text: "{}", Schema: indented(tool.InputSchema)}
+	t.Fields, t.HasForm = newForm(tool.InputSchema)
+	t.Raw = !t.HasForm || r.URL.Query().Get("raw") != ""
+	v := &view{Title: host.DisplayName(name), Section: "try", Still: true, Data: t}
+	if r.Method == http.MethodPost {
+		c.callTool(r, s, tool, v)
+	}
+	c.show(w, s, "tool", v)
+}
+
+// callTool calls a tool with what the form has, and adds the result to the page.
+func (c *Console) callTool(r *http.Request, s *session, tool *mcp.Tool, v *view) {
+	t := v.Data.(*tryView)
+	arguments := jsontext.Value(r.PostForm.Get("json"))
+	var err error
+	if t.Raw {
+		t.Text = string(arguments)
+		if !arguments.IsValid() || arguments.Kind() != '{' {
+			err = fmt.Errorf("found %.40q, want a JSON object", arguments)
+		}
+	} else {
+		fill(t.Fields, r.PostForm)
+		arguments, err = encodeForm(t.Fields)
+	}
+	if err != nil {
+		v.Message, v.Failed = "Nothing was sent. "+shown(err.Error()), true
+		return
+	}
+	started := time.Now()
+	result, err := c.source.Call(r.Context(), tool, arguments)
+	if err != nil {
+		v.Message, v.Failed = shown(err.Error()), true
+		return
+	}
+	t.Result = &resultView{Failed: result.IsError, Took: time.Since(started), Command: "fondaco call " + host.ShellQuote(host.DisplayName(tool.Name)) + " " + host.ShellQuote(string(arguments))}
+	t.Result.Blocks = c.blocksOf(s, result.Content)
+	if result.StructuredContent != nil {
+		t.Result.Blocks = append(t.Result.Blocks, block{Title: "Structured content", Text: indented(result.StructuredContent)})
+	}
+}
+
+func claimsOf(a *mcp.ToolAnnotations) (claims []string) {
+	switch {
+	case a.ReadOnly():
+		claims = append(claims, "Its server claims that it changes nothing.")
+	case a.Destructive():
+		claims = append(claims, "It may destroy or overwrite something.")
+	}
+	return claims
+}
+
+// prompt shows the form of a prompt and, for a POST, gets it.
+func (c *Console) prompt(w http.ResponseWriter, r *http.Request, s *session) {
+	name := r.URL.Query().Get("name")
+	surface, err := c.source.Surface(r.Context())
+	if err != nil {
+		surface = new(mcp.Surface)
+	}
+	i := slices.IndexFunc(surface.Prompts, func(p mcp.Prompt) bool { return p.Name == name })
+	if i < 0 {
+		c.showTry(w, r, s, &view{Message: "There is no prompt \"" + shown(host.DisplayName(name)) + "\" now.", Failed: true})
+		return
+	}
+	t := &tryView{Name: name, Description: surface.Prompts[i].Description, HasForm: true}
+	for _, a := range surface.Prompts[i].Arguments {
+		t.Fields = append(t.Fields, &field{Name: "/" + a.Name, Label: a.Name, Help: a.Description, Required: a.Required, Input: textInput, Type: "text"})
+	}
+	v := &view{Title: host.DisplayName(name), Section: "try", Still: true, Data: t}
+	if r.Method == http.MethodPost {
+		c.getPrompt(r, s, v)
+	}
+	c.show(w, s, "tool", v)
+}
+
+func (c *Console) getPrompt(r *http.Request, s *session, v *view) {
+	t := v.Data.(*tryView)
+	fill(t.Fields, r.PostForm)
+	arguments, command := make(map[string]string), "fondaco prompt "+host.ShellQuote(host.DisplayName(t.Name))
+	for _, f := range t.Fields {
+		if f.Value != "" {
+			arguments[f.Label] = f.Value
+			command += " " + host.ShellQuote(f.Label+"="+f.Value)
+		}
+	}
+	started := time.Now()
+	result, err := c.source.Prompt(r.Context(), t.Name, arguments)
+	if err != nil {
+		v.Message, v.Failed = shown(err.Error()), true
+		return
+	}
+	t.Result = &resultView{Took: time.Since(started), Command: command}
+	var contents []mcp.Content
+	for _, m := range result.Messages {
+		contents = append(contents, m.Content)
+	}
+	t.Result.Blocks = c.blocksOf(s, contents)
+	for i := range min(len(t.Result.Blocks), len(result.Messages)) {
+		t.Result.Blocks[i].Title = string(result.Messages[i].Role)
+	}
+}
+
+// resource reads a resource. It is a POST, because a server may do anything in a read.
+func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
+	uri := r.PostForm.Get("uri")
+	t := &tryView{Name: uri}
+	v := &view{Title: uri, Section: "try", Still: true, Data: t}
+	started := time.Now()
+	result, err := c.source.Read(r.Context(), uri)
+	if err != nil {
+		v.Message, v.Failed = shown(err.Error()), true
+		c.show(w, s, "resource", v)
+		return
+	}
+	t.Result = &resultView{Took: time.Since(started), Command: "fondaco read " + host.ShellQuote(uri)}
+	var contents []mcp.Content
+	for _, one := range result.Contents {
+		contents = append(contents, mcp.Embed(one))
+	}
+	t.Result.Blocks = c.blocksOf(s, contents)
+	c.show(w, s, "resource", v)
+}
+
+// blocksOf returns the parts of a result. The session keeps its images in place of those before.
+func (c *Console) blocksOf(s *session, contents []mcp.Content) []block {
+	var images []image
+	left := maxImageBytes
+	add := func(kind string, data []byte) block {
+		if !slices.Contains(imageTypes, kind) || len(data) > left || len(images) == maxImages {
+			return block{Title: cutText(kind), Text: size(len(data)) + " that are not shown"}
+		}
+		left -= len(data)
+		images = append(images, image{kind, data})
+		return block{Title: kind, Image: s.path() + "image/" + strconv.Itoa(len(images)-1) + "?" + strconv.FormatInt(time.Now().UnixNano(), 36)}
+	}
+	var blocks []block
+	for _, content := range contents {
+		switch content := content.(type) {
+		case mcp.TextContent:
+			blocks = append(blocks, textBlock("Text", content.Text))
+		case mcp.ImageContent:
+			blocks = append(blocks, add(content.MIMEType, content.Data))
+		case mcp.AudioContent:
+			blocks = append(blocks, add(content.MIMEType, content.Data))
+		case mcp.ResourceLink:
+			blocks = append(blocks, block{Title: "Link", Text: cutText(content.Name + "\n" + content.URI)})
+		case mcp.EmbeddedResource:
+			one := &content.Resource
+			if one.IsBlob() {
+				blocks = append(blocks, add(one.MIMEType, one.Blob))
+				continue
+			}
+			blocks = append(blocks, textBlock(cutText(strings.TrimSpace(one.MIMEType+" "+one.URI)), one.Text))
+		default:
+			blocks = append(blocks, block{Title: "Content of a kind that is not known"})
+		}
+	}
+	c.mu.Lock()
+	s.images = images
+	c.mu.Unlock()
+	return blocks
+}
+
+// textBlock is a text, indented if it is JSON.
+func textBlock(title, text string) block {
+	if raw := jsontext.Value(text); len(text) <= maxShownText && (raw.Kind() == '{' || raw.Kind() == '[') && raw.IsValid() {
+		text = indented(raw)
+	}
+	return block{Title: title, Text: cutText(text)}
+}
+
+func cutText(text string) string { return host.CutText(text, maxShownText) }
+
+// indented returns JSON on several lines, or as it is if it is not valid.
+func indented(raw jsontext.Value) string {
+	text := raw.Clone()
+	if text.Indent(jsontext.WithIndent("  ")) != nil {
+		return string(raw)
+	}
+	return cutText(string(text))
+}
+
+// image shows an image of the last result of the session.
+func (c *Console) image(w http.ResponseWriter, r *http.Request, s *session) {
+	n, err := strconv.Atoi(r.PathValue("n"))
+	c.mu.Lock()
+	var found *image
+	if err == nil && n >= 0 && n < len(s.images) {
+		found = &s.images[n]
+	}
+	c.mu.Unlock()
+	if found == nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", found.kind)
+	_, _ = w.Write(found.data)
+}
+
+// still is a page whose only content is the navigation, which the live stream of a page without
+// other live parts compares.
+func (c *Console) still(w http.ResponseWriter, _ *http.Request, s *session) {
+	c.show(w, s, "entered", &view{Title: "Fondaco", Still: true})
+}
