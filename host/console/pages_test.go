@@ -99,7 +99,7 @@ func TestPagesRunOnlyTheScriptOfTheConsole(t *testing.T) {
 			t.Errorf("%s: got %q, want nothing inline and nothing from elsewhere", path, found)
 		}
 		for header, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
 			"Cross-Origin-Resource-Policy": "same-origin",
 		} {
 			if got := response.Header.Get(header); got != want {
