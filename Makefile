@@ -19,6 +19,7 @@
 #	make fuzz [FUZZTIME=10s FUZZLONG=60s] run each fuzz target
 #	make hostile                          malformed messages over every transport
 #	make soak [SOAKTIME=3m]               clients that come and go, and replicas under random faults
+#	make console                          the console in Chromium (needs it and npm)
 #	make replicas [KILLTIME=25s]          kill replicas that share sessions, with each engine
 #	make load                             tests that measure time
 #	make scale                            measure replicas with each engine: docs/scale.md
@@ -39,7 +40,7 @@ SOAKTIME ?= 3m
 KILLTIME ?= 25s
 REPEAT ?= 1
 
-suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities mutants foreign peers load fuzz hostile replicas soak
+suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities mutants foreign peers load fuzz hostile console replicas soak
 
 .PHONY: run build $(suites) slowest nightly fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
 .DEFAULT_GOAL := build

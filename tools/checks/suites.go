@@ -64,12 +64,14 @@ func steps(suite string, d durations) []step {
 		return fuzzSteps(d)
 	case "hostile":
 		return []step{proofStep("hostile", "-full"), hostStep(), questionsStep(), isolationStep(), keptBytesStep()}
+	case "console":
+		return consoleSteps()
 	case "replicas":
 		return []step{replicasStep(d), hostReplicasStep()}
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String()), modelStep()}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, mutants, foreign, peers, load, fuzz, hostile, replicas or soak", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, mutants, foreign, peers, load, fuzz, hostile, console, replicas or soak", suite))
 }
 
 // testSteps are what a contributor runs before each change. CONTRIBUTING.md says how long they
@@ -331,6 +333,16 @@ func proofStep(name, flags string) step {
 	return step{
 		name: name, outcome: testJSON,
 		command: words("go test -json -run ^Test" + strings.ToUpper(name[:1]) + name[1:] + "$ -count 1 -timeout 24h ./proof " + flags),
+	}
+}
+
+// consoleSteps use the console in a Chromium, which is a module of its own, with the rules of
+// accessibility of axe-core.
+func consoleSteps() []step {
+	return []step{
+		{name: "install the rules of accessibility", command: words("npm ci --prefix proof/browser --no-audit --no-fund")},
+		{name: "vet the tests in a browser", command: words("go -C proof/browser vet ./...")},
+		{name: "the console in a browser", command: words("go -C proof/browser test -vet=off -json -count 1 ./..."), outcome: testJSON},
 	}
 }
 

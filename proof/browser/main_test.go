@@ -1,0 +1,157 @@
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// role says that this program is a server of the host that is tested, and which one.
+const role = "CONSOLE_TEST_SERVER"
+
+// fondaco is the path of the program.
+var fondaco string
+
+func TestMain(m *testing.M) {
+	if which := os.Getenv(role); which != "" {
+		serve(which)
+		return
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	fondaco = filepath.Join(dir, "fondaco")
+	if out, err := exec.Command("go", "build", "-C", "../..", "-o", fondaco, "./cmd/fondaco").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build fondaco: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// serve is a server of the host.
+func serve(which string) {
+	srv := mcpserver.New(which, "1.4.0", nil)
+	switch which {
+	case "broken":
+		fmt.Fprintln(os.Stderr, "WEATHER_KEY is not set: get one at https://weather.example/keys")
+		os.Exit(1)
+	case "hostile":
+		text := "<script>document.title = 'run'</script> \u202eevil <img src=x onerror=alert(1)> " + strings.Repeat("long", 10_000)
+		srv.Tool("show", text, func(context.Context, struct {
+			In string `json:"in,omitzero" doc:"</textarea><script>alert(1)</script>"`
+		},
+		) (string, error) {
+			return text, nil
+		})
+		fmt.Fprintln(os.Stderr, text)
+	case "many":
+		for i := range 900 {
+			srv.Tool(fmt.Sprintf("tool_%03d", i), "One of many tools", func(context.Context, struct{}) (string, error) { return "done", nil })
+		}
+	default:
+		type trip struct {
+			From   string   `json:"from" doc:"airport of departure, such as TRN"`
+			To     string   `json:"to" doc:"airport of arrival"`
+			Class  string   `json:"class,omitzero" doc:"class of service" enum:"economy|business"`
+			Seats  int      `json:"seats,omitzero" doc:"number of passengers"`
+			Extras []string `json:"extras,omitzero" doc:"what else is needed"`
+		}
+		srv.Tool("book", "Books a flight", func(_ context.Context, in trip) (string, error) {
+			if in.From == in.To {
+				return "", errors.New("a flight has two airports")
+			}
+			return fmt.Sprintf("booked %s to %s", in.From, in.To), nil
+		})
+		srv.Tool("status", "Status of a flight", func(context.Context, struct{}) (string, error) { return "on time", nil }, mcpserver.ReadOnly())
+		srv.Resource("status://today", "Today at a glance", "text/markdown", func(context.Context) ([]byte, error) { return []byte("# Today"), nil })
+	}
+	fmt.Fprintln(os.Stderr, "airline: connected to the timetable of today")
+	mcpserver.Main(srv)
+}
+
+// host is a running host.
+type host struct {
+	home, url string
+	env       []string
+}
+
+// up starts a host with servers of this program.
+func up(t *testing.T, config string, args ...string) *host {
+	t.Helper()
+	home := t.TempDir()
+	h := &host{home: home, env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "PATH=" + os.Getenv("PATH")}}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(home, "mcp.json")
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(config, "SELF", self)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(home, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(fondaco, append([]string{"up", "--addr", "127.0.0.1:0", "--config", path}, args...)...)
+	c.Env, c.Stderr = h.env, log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		_ = c.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("log of the host:\n%s", text)
+		}
+	})
+	h.url = "http://" + h.await(t, `(?m)^LISTEN (\S+)$`)
+	h.await(t, `(?m)^(Ctrl-C stops it)`)
+	return h
+}
+
+// await waits for a line of the host, and returns what the expression captures.
+func (h *host) await(t *testing.T, expression string) string {
+	t.Helper()
+	wanted := regexp.MustCompile(expression)
+	for range 600 {
+		text, err := os.ReadFile(filepath.Join(h.home, "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := wanted.FindSubmatch(text); m != nil {
+			return string(m[1])
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("the host has not printed %s", expression)
+	return ""
+}
+
+// run runs a command of the user, and returns its output.
+func (h *host) run(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.Command(fondaco, args...)
+	c.Env = h.env
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Logf("fondaco %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
