@@ -114,6 +114,12 @@ var serverRows = []serverRow{
 		want:    "go two three",
 	},
 	{
+		name:    "schema-keywords-odd",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object","properties":{"a":7},"required":"a"}},{"name":"two","inputSchema":{"type":"object"}}]}`)},
+		ask:     listTools,
+		want:    "go two",
+	},
+	{
 		name:    "tool-without-schema",
 		replies: replies{"tools/list": result(`{"tools":[{"name":"go"}]}`)},
 		want:    "done",

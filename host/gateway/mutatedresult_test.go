@@ -20,8 +20,9 @@ import (
 // mutations are values in place of those that a result should have.
 var mutations = []string{`null`, `"x"`, `""`, `7.5`, `true`, `[]`, `["x",null]`, `[{}]`, `{"my key":1}`}
 
-// mutate yields the texts of a value in which one part is replaced, or left out, with the path of the part.
-func mutate(raw jsontext.Value, path string, yield func(path string, changed jsontext.Value)) {
+// mutate yields the texts of a value in which one part is replaced by each of some values, or left out, with the path
+// of the part.
+func mutate(raw jsontext.Value, mutations []string, path string, yield func(path string, changed jsontext.Value)) {
 	for _, m := range mutations {
 		yield(path+" "+m, jsontext.Value(m))
 	}
@@ -41,7 +42,7 @@ func mutate(raw jsontext.Value, path string, yield func(path string, changed jso
 				yield(path, text)
 			}
 			with(path+"/"+name+" absent", nil)
-			mutate(members[name], path+"/"+name, with)
+			mutate(members[name], mutations, path+"/"+name, with)
 		}
 	case '[':
 		var elements []jsontext.Value
@@ -49,7 +50,7 @@ func mutate(raw jsontext.Value, path string, yield func(path string, changed jso
 			return
 		}
 		for i := range elements {
-			mutate(elements[i], path+"/"+strconv.Itoa(i), func(path string, value jsontext.Value) {
+			mutate(elements[i], mutations, path+"/"+strconv.Itoa(i), func(path string, value jsontext.Value) {
 				changed := slices.Clone(elements)
 				changed[i] = value
 				text, _ := json.Marshal(changed)
@@ -112,13 +113,13 @@ func TestNoPartOfAResultCostsTheOthers(t *testing.T) {
 						t.Errorf("%s of %s: %s: got %s, %v, want what is kept", client, server, path, got, err)
 					}
 				}
-				mutate(jsontext.Value(`[`+parts.element+`]`), "/"+parts.member, func(path string, changed jsontext.Value) {
+				mutate(jsontext.Value(`[`+parts.element+`]`), mutations, "/"+parts.member, func(path string, changed jsontext.Value) {
 					if changed.Kind() == '[' { // otherwise it is the list itself that is replaced
 						elements := strings.TrimSuffix(strings.TrimPrefix(string(changed), "["), "]")
 						try(path, jsontext.Value(`{"`+parts.member+`":[`+strings.TrimPrefix(elements+`,`, ",")+parts.kept+`],`+parts.rest+`}`))
 					}
 				})
-				mutate(jsontext.Value(`{`+parts.rest+`}`), "", func(path string, changed jsontext.Value) {
+				mutate(jsontext.Value(`{`+parts.rest+`}`), mutations, "", func(path string, changed jsontext.Value) {
 					if changed.Kind() == '{' {
 						members := strings.TrimSuffix(strings.TrimPrefix(string(changed), "{"), "}")
 						try(path, jsontext.Value(`{`+strings.TrimPrefix(members+`,`, ",")+`"`+parts.member+`":[`+parts.kept+`]}`))

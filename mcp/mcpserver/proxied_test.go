@@ -38,6 +38,8 @@ func TestProxiedToolIsListedWithItsSchemaAsItCame(t *testing.T) {
 		{"true", `true`, `{"type":"object"}`},
 		{"anyOf at the root", `{"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`},
 		{"a list of types", `{"type":["object","null"],"title":"x"}`, `{"type":"object","title":"x"}`},
+		{"properties of another type", `{"type":"object","properties":["x"],"required":{"x":true},"title":"t"}`, `{"type":"object","title":"t"}`},
+		{"a property and a name of another type", `{"type":"object","properties":{"x":7,"y":{"type":"string"},"z":null},"required":["y",7,null]}`, `{"type":"object","properties":{"y":{"type":"string"}},"required":["y"]}`},
 		{"draft-04", `{"type":"object","properties":{"n":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`, `{"type":"object","properties":{"n":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`},
 		{"a pattern that does not compile", `{"type":"object","properties":{"n":{"pattern":"(?<!a)b"}}}`, `{"type":"object","properties":{"n":{"pattern":"(?<!a)b"}}}`},
 	} {
