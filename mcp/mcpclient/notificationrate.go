@@ -22,7 +22,9 @@ func newNotificationRate() *limit.Bucket {
 
 // awaitNotificationRate waits while the server sends too many notifications. The goroutine that reads the
 // pipe or stream calls it, so that the server has to wait as well: its messages fill the pipe, and not the
-// queue, from which the oldest would be dropped.
+// queue, from which the oldest would be dropped. All streams of a server share the rate, because they share the
+// queue. A stream with few notifications gets through beside one that floods: that one takes what there is every
+// notificationPause, and what comes in between is for whoever asks first.
 func (c *Client) awaitNotificationRate(method string) {
 	for {
 		if _, ok := c.notificationRate.Take(); ok {
