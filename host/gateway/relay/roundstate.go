@@ -20,7 +20,9 @@ type RoundState struct {
 	Parked string `json:"parked,omitzero"`
 	// Progress is the progress that the caller knows.
 	Progress float64 `json:"progress,omitzero"`
-	// Spent is how long the earlier rounds took at the upstream, in nanoseconds.
+	// Spent is how long the earlier rounds took at an upstream of the stateless era, in nanoseconds. Between
+	// two rounds the caller answers questions, and no request is under way at the upstream: that time counts for
+	// no limit, as the time in which a question of a parked call is open.
 	Spent int64 `json:"spent,omitzero"`
 	// Policy is what the Policy keeps of the request.
 	Policy jsontext.Value `json:"policy,omitzero"`
