@@ -107,11 +107,11 @@ func (m *Main) connectError(target mcpclient.Target, err error) error {
 		if strings.Contains(target.String(), defaultAddr) {
 			return codedErrorf(code, "%w; %s up starts a host there", err, m.program())
 		}
-		return codedErrorf(code, "%w%s", err, authorityAdvice(err.Error()))
+		return codedErrorf(code, "%w%s", err, connectAdvice(err.Error()))
 	case exitTimeout, exitProtocol:
 		return err
 	}
-	return codedErrorf(exitUnreachable, "%w%s", err, authorityAdvice(err.Error()))
+	return codedErrorf(exitUnreachable, "%w%s", err, connectAdvice(err.Error()))
 }
 
 // target returns the server's target.

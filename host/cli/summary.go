@@ -106,7 +106,7 @@ func (s *summary) upstreams(all []host.Status) {
 func (s *summary) describe(u host.Status) string {
 	switch u.State {
 	case host.Degraded, host.Failing, host.Failed, host.Suspended:
-		return u.Reason + authorityAdvice(u.Reason) + withheldNote(u)
+		return u.Reason + connectAdvice(u.Reason) + withheldNote(u)
 	case host.NeedsApproval:
 		return fmt.Sprintf("%s   %s", s.to.approveCommand(u.Key, s.config), strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))
 	case host.NeedsSignIn:

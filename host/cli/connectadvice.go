@@ -24,14 +24,14 @@ func (m *Main) warnOfAuthorities() {
 	_ = f.Close()
 }
 
-// unknownAuthority is the error of crypto/x509 for a certificate of an authority that is not trusted.
-const unknownAuthority = "certificate signed by unknown authority"
-
-// authorityAdvice says what to do about the error in a text if it is unknownAuthority. It is empty for
-// others.
-func authorityAdvice(text string) string {
-	if !strings.Contains(text, unknownAuthority) {
-		return ""
+// connectAdvice says what to do about an error of net/http or crypto/x509, which names no setting, by a
+// part of its text. It is empty for others.
+func connectAdvice(text string) string {
+	switch {
+	case strings.Contains(text, "certificate signed by unknown authority"):
+		return "; if the network of a company replaces certificates, add its authority to the store of the system, or name its file in " + authoritiesVariable
+	case strings.Contains(text, "proxyconnect tcp"):
+		return "; the proxy is that of HTTPS_PROXY; want its URL, such as http://proxy.example.com:3128, or the host in NO_PROXY"
 	}
-	return "; if the network of a company replaces certificates, add its authority to the store of the system, or name its file in " + authoritiesVariable
+	return ""
 }
