@@ -89,20 +89,24 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 	p.Client, err = mcpclient.Connect(ctx, target, o)
 	w.stop()
 	if err != nil {
-		return nil, m.connectError(target, err)
+		return nil, e.connectError(m, target, err)
 	}
 	m.onClose(func() { _ = p.Close() })
 	return p, nil
 }
 
 // connectError explains why there is no connection.
-func (m *Main) connectError(target mcpclient.Target, err error) error {
+func (e *serverFlags) connectError(m *Main, target mcpclient.Target, err error) error {
 	switch code := exitCode(err); code {
 	case exitSignIn:
 		if !errors.Is(err, mcpauth.ErrSignInRequired) { // a token would not help, or cannot be had
 			return &codedError{code, err}
 		}
-		return codedErrorf(code, "%w; %s signs in", err, m.signInCommand(target.String(), ""))
+		with := ""
+		if e.headers.given() {
+			with = " with the same --header"
+		}
+		return codedErrorf(code, "%w; %s%s signs in", err, m.signInCommand(target.String(), ""), with)
 	case exitUnreachable:
 		if strings.Contains(target.String(), defaultAddr) {
 			return codedErrorf(code, "%w; %s up starts a host there", err, m.program())
