@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
@@ -99,7 +100,7 @@ var probes = []probe{
 		return p.invalid(ctx, `{"jsonrpc":"1.0","id":"mcpcheck-invalid","method":7}`, invalidRequest)
 	}},
 	{name: "batch", spec: "basic#messages", send: func(ctx context.Context, p *prober) (Status, string) {
-		if p.revision == mcp.V20250326 || p.revision == mcp.V20241105 {
+		if dialect.Of(p.revision).Batch {
 			return Skipped, "the revision has batches"
 		}
 		status, text := p.invalid(ctx, `[{"jsonrpc":"2.0","id":"mcpcheck-batch","method":"ping"}]`, invalidRequest)
@@ -146,7 +147,7 @@ var httpProbes = []probe{
 		return OK, ""
 	}},
 	{name: "unknown-revision-header", spec: "basic/transports#header-validation", sessionSpec: "basic/transports#protocol-version-header", send: func(ctx context.Context, p *prober) (Status, string) {
-		if p.revision == mcp.V20241105 || p.revision == mcp.V20250326 {
+		if !dialect.Of(p.revision).VersionHeader {
 			return Skipped, "the revision has no such header"
 		}
 		h := p.headers(p.aliveMethod(), "")
