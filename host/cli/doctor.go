@@ -252,7 +252,7 @@ func (m *Main) showResult(u *host.Upstream, r doctor.Result) {
 	styles := map[doctor.Status]style{doctor.OK: green, doctor.Warning: yellow, doctor.Fault: red}
 	fmt.Fprintf(m.Stdout, "  %s %-13s %s\n", m.paint(styles[r.Status], fmt.Sprintf("%-7s", r.Status)), r.Check, cleanLine(r.Text))
 	if r.Fix != "" {
-		fmt.Fprintf(m.Stdout, "  %-21s fix: %s\n", "", m.paint(bold, cleanLine(r.Fix)))
+		fmt.Fprintf(m.Stdout, "  %-21s run: %s\n", "", m.paint(bold, cleanLine(r.Fix)))
 	}
 }
 

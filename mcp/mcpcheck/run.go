@@ -152,7 +152,7 @@ func (r *runner) converse(ctx context.Context, revision mcp.Revision) (*mcp.Surf
 	defer mu.Unlock()
 	for _, text := range faults {
 		if strings.Contains(text, otherRevision) {
-			add(Warning, "%s", text)
+			add(Warning, "a member that this revision does not have, and that clients ignore: %s", text)
 		} else {
 			add(Fault, "%s", text)
 		}
