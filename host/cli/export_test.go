@@ -3,6 +3,7 @@ package cli
 import (
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"time"
 
@@ -19,6 +20,11 @@ func CommandNames() (names []string) {
 		names = append(names, c.name)
 	}
 	return names
+}
+
+// GuardMetrics returns the handler of metrics that the networks of readers may read.
+func GuardMetrics(metrics http.Handler, readers []netip.Prefix) http.Handler {
+	return guardMetrics(metrics, readers)
 }
 
 // ServeThrough returns the handler of a host with the flags --behind-proxy.

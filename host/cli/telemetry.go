@@ -138,7 +138,7 @@ func guardMetrics(metrics http.Handler, readers []netip.Prefix) http.Handler {
 		switch {
 		case err != nil || !addr.IsLoopback() && !isReader:
 			http.Error(w, "this address may not read the metrics; --behind-proxy names those that may", http.StatusForbidden)
-		case addr.IsLoopback() && !isReader && !host.IsLoopbackHost(r.Host):
+		case addr.IsLoopback() && !host.IsLoopbackHost(r.Host):
 			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
 		case isOfPage(r):
 			http.Error(w, "this is not for web pages", http.StatusForbidden)
