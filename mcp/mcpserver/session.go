@@ -85,6 +85,16 @@ func (s *Session) Context() context.Context {
 	return &s.ctx
 }
 
+// AbsentFor returns for how long the client has had neither a message in flight nor an event stream. It is 0
+// while the client is connected, and for a nil Session. A client of Streamable HTTP that is absent may have
+// ended without DELETE, or come back: use it to choose what is given up first for others.
+func (s *Session) AbsentFor() time.Duration {
+	if s == nil {
+		return 0
+	}
+	return s.of.Presence.AbsentFor()
+}
+
 // Value returns the session's value of a type: a T that is zero at first, the same for
 // all calls of Value with that type. Declare a type of your own for each value that you
 // keep, as one does for keys of a context, so that no other package finds it:

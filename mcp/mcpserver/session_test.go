@@ -91,6 +91,9 @@ func TestNilSessionKeepsNothing(t *testing.T) {
 	if s.Context().Err() == nil {
 		t.Error("the context of a nil Session has not ended")
 	}
+	if got := s.AbsentFor(); got != 0 {
+		t.Errorf("got a client of a nil Session that is absent for %v", got)
+	}
 	s.Value[visits]().count.Add(1)
 	if got := s.Value[visits]().count.Load(); got != 0 {
 		t.Errorf("got a value with %d visits, want a new one", got)
@@ -124,6 +127,31 @@ func (s *httpSession) end(id string) int {
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	return w.Code
+}
+
+func TestClientIsAbsentBetweenItsRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(nil)
+		var session *mcpserver.Session
+		srv.Tool("stay", "Stay", func(ctx context.Context, _ struct{}) (string, error) {
+			session = mcpserver.From(ctx).Session()
+			time.Sleep(time.Minute)
+			if got := session.AbsentFor(); got != 0 {
+				t.Errorf("got %v during a request, want 0", got)
+			}
+			return "", nil
+		})
+		c := openHTTPSession(t, srv)
+		c.call("stay")
+		time.Sleep(time.Hour / 4)
+		if got := session.AbsentFor(); got != time.Hour/4 {
+			t.Errorf("got %v, want the time since the request", got)
+		}
+		if err := srv.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestSessionIDIsNotTheSecretOfTheClient(t *testing.T) {

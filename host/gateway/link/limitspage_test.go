@@ -13,7 +13,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "a list request that waits for lists that are read again", refreshWait)
 	limits.Limit(t, "time that a cancelled call of a 2026-07-28 client counts as running, at an upstream of the session era", cancelledCallTime)
 	limits.Limit(t, "clients with cancelled calls that are remembered for one connection", maxCancelledCalls)
-	limits.Limit(t, "caller connections to one upstream", maxCallerConnections)
+	limits.Limit(t, "caller connections to one upstream", maxCallerConnections, sessionAbsence)
 	limits.Limit(t, "caller connections to all upstreams that are programs, each with its process", MaxCallerProcesses)
 	limits.Limit(t, "time that an unused connection of a caller without a session is kept", callerIdleTimeout)
 	limits.Limit(t, "waiting for the answer to a question of an upstream of the session era", answerTimeout)

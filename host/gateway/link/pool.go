@@ -27,6 +27,9 @@ const (
 	// without use.
 	maxConnectionsPerOwner = 16
 	extraIdleTimeout       = time.Minute
+	// sessionAbsence is how long a client has no message in flight and no stream until the unused
+	// connections of its session are the first to be closed for another owner.
+	sessionAbsence = 2 * time.Minute
 )
 
 // Pool has the connections to one upstream. The shared connection lists the features. It serves calls
@@ -308,6 +311,9 @@ func (p *Pool) newConn(use Use, extra bool) *Conn {
 // takePlaces counts a connection to its owner. If there is no room, connections of the owners
 // with most are closed.
 func (p *Pool) takePlaces(conn *Conn) error {
+	if p.places.Held() >= maxCallerConnections {
+		p.markAbsent()
+	}
 	place, err := p.places.Take(conn.Owner, 1, conn.evict)
 	if err != nil {
 		return PublicErrorf("%d callers have a connection of their own, which is the limit", maxCallerConnections)
@@ -323,6 +329,23 @@ func (p *Pool) takePlaces(conn *Conn) error {
 	}
 	conn.uses.addPlace(process)
 	return nil
+}
+
+// markAbsent notes which unused connections are those of sessions whose clients are absent: they are closed first,
+// of these the one that has been unused longest. The caller holds mu.
+func (p *Pool) markAbsent() {
+	var conns []*Conn
+	for c, all := range p.callers {
+		for _, conn := range all {
+			if conn != nil && c.Session != nil {
+				conns = append(conns, conn)
+			}
+		}
+	}
+	slices.SortFunc(conns, func(a, b *Conn) int { return a.uses.last().Compare(b.uses.last()) })
+	for _, conn := range conns {
+		conn.uses.setAbsent(conn.Session.AbsentFor() >= sessionAbsence)
+	}
 }
 
 // run runs a connection of a caller until it is closed.

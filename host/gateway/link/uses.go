@@ -17,6 +17,7 @@ type uses struct {
 	// says whether they are marked as in use.
 	places []*mcpserver.OwnerPlace
 	busy   bool
+	absent bool // the places are marked as those of an absent client
 }
 
 func (u *uses) addLease() {
@@ -72,7 +73,7 @@ func (u *uses) markLocked() {
 	if busy == u.busy {
 		return
 	}
-	u.busy = busy
+	u.busy, u.absent = busy, false
 	for _, place := range u.places {
 		if busy {
 			place.SetBusy()
@@ -80,6 +81,26 @@ func (u *uses) markLocked() {
 			place.SetIdle(true)
 		}
 	}
+}
+
+// setAbsent notes in the pools whether the client is absent, if the connection is not in use.
+func (u *uses) setAbsent(absent bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.busy || absent == u.absent {
+		return
+	}
+	u.absent = absent
+	for _, place := range u.places {
+		place.SetIdle(!absent) // the places of those that were never used go first
+	}
+}
+
+// last returns when the connection was used last.
+func (u *uses) last() time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.lastUsed
 }
 
 func (u *uses) addPlace(place *mcpserver.OwnerPlace) {
