@@ -162,7 +162,7 @@ func (d *Directory) fileOf(upstream string, m *mcp.WireMessage) (file *sessionFi
 func firstEnvelope(data []byte) (first envelope) {
 	each(data, func(message []byte) {
 		if first.kind == "" {
-			first = readEnvelope(message)
+			first.read(message)
 		}
 	})
 	return first

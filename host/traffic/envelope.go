@@ -38,11 +38,12 @@ func each(data []byte, f func([]byte)) {
 	}
 }
 
-// readEnvelope reads a message, in the revisions of both eras.
-func readEnvelope(data []byte) (e envelope) {
+// read reads a message, in the revisions of both eras.
+func (e *envelope) read(data []byte) {
+	e.kind = Invalid
 	members, ok := in(data, '{')
 	if !ok {
-		return envelope{kind: Invalid}
+		return
 	}
 	var isResult, isError bool
 	for {
@@ -75,9 +76,8 @@ func readEnvelope(data []byte) (e envelope) {
 	case isResult:
 		e.kind = Result
 	default:
-		return envelope{kind: Invalid}
+		*e = envelope{kind: Invalid}
 	}
-	return e
 }
 
 func (e *envelope) readParams(params []byte) {

@@ -82,6 +82,16 @@ func (p *pairing) complete(m *Message, w *wire, client string, state uint64) {
 	}
 }
 
+// learn notes what an HTTP request or response without a message says about its connection.
+func (p *pairing) learn(w *wire) {
+	if c := p.conn(w); c.hash != 0 && c.client != "" {
+		p.clients.set(c.hash, c.client)
+	}
+	if w.ends {
+		p.conns.delete(w.conn)
+	}
+}
+
 // conn returns the connection of a message.
 func (p *pairing) conn(w *wire) *conn {
 	c := p.conns.get(w.conn)

@@ -33,57 +33,65 @@ func (r *Recorder) Record(upstream string, m mcp.WireMessage) {
 	now := time.Now()
 	w := wireOf(r.seed, upstream, m)
 	if len(m.Data) == 0 {
-		r.recordHTTP(now, w)
+		r.recordHTTP(now, &w)
 		return
 	}
 	each(m.Data, func(data []byte) {
-		e := readEnvelope(data)
-		message := Message{
-			Time: now, Upstream: upstream, Conn: m.Conn, FromClient: w.fromClient, Principal: w.principal,
-			Kind: e.kind, Method: short(e.method), ID: short(e.id), Name: short(e.name),
-			Bytes: len(data), Status: w.status, Code: e.code, ToolError: e.toolError, Asks: e.asks, Trace: string(e.trace),
-		}
-		if message.Trace == "" {
-			message.Trace = w.trace
-		}
-		client := short(e.client)
-		var state uint64
-		if len(e.state) > 0 {
-			state = hash(r.seed, upstream, e.state)
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		message.Seq = r.last + 1
-		r.pairs.complete(&message, &w, client, state)
-		r.addLocked(&message)
+		var e envelope
+		e.read(data)
+		r.add(now, &w, &e, len(data))
 	})
 }
 
-// recordHTTP learns what an HTTP request or response says about its session, and adds a response that has failed.
-func (r *Recorder) recordHTTP(now time.Time, w wire) {
+// add adds a message. It writes it to its place in the ring, because copies of it on the stack make the stacks of
+// short goroutines grow.
+func (r *Recorder) add(now time.Time, w *wire, e *envelope, size int) {
+	var state uint64
+	if len(e.state) > 0 {
+		state = hash(r.seed, w.upstream, e.state)
+	}
+	client := short(e.client)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.nextLocked(now, w)
+	m.Kind, m.Method, m.ID, m.Name = e.kind, short(e.method), short(e.id), short(e.name)
+	m.Bytes, m.Code, m.ToolError, m.Asks = size, e.code, e.toolError, e.asks
+	if len(e.trace) > 0 {
+		m.Trace = string(e.trace)
+	}
+	r.pairs.complete(m, w, client, state)
+}
+
+// recordHTTP learns what an HTTP request or response without a message says about its session, and adds a response
+// that has failed.
+func (r *Recorder) recordHTTP(now time.Time, w *wire) {
 	const firstError = 400
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	message := Message{
-		Seq: r.last + 1, Time: now, Upstream: w.upstream, Conn: w.conn, FromClient: w.fromClient, Principal: w.principal,
-		Kind: HTTP, Status: w.status, Trace: w.trace,
+	if w.status < firstError {
+		r.pairs.learn(w)
+		return
 	}
-	if r.pairs.complete(&message, &w, "", 0); w.status >= firstError {
-		r.addLocked(&message)
-	}
+	m := r.nextLocked(now, w)
+	m.Kind = HTTP
+	r.pairs.complete(m, w, "", 0)
 }
 
-func (r *Recorder) addLocked(m *Message) {
+// nextLocked returns the place of a new message, with what its connection says.
+func (r *Recorder) nextLocked(now time.Time, w *wire) *Message {
 	if len(r.ring) < Capacity {
-		r.ring = append(r.ring, *m)
-	} else {
-		r.ring[r.last%Capacity] = *m
+		r.ring = append(r.ring, Message{})
 	}
+	m := &r.ring[r.last%Capacity]
+	*m = Message{}
 	r.last++
+	m.Seq, m.Time, m.Upstream, m.Conn, m.FromClient = r.last, now, w.upstream, w.conn, w.fromClient
+	m.Principal, m.Status, m.Trace = w.principal, w.status, w.trace
 	if r.changed != nil {
 		close(r.changed)
 		r.changed = nil
 	}
+	return m
 }
 
 // Messages returns the messages that are kept, the oldest first.
