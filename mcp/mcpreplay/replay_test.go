@@ -238,3 +238,31 @@ func TestRepeatedRequestsGetTheirAnswersInOrder(t *testing.T) {
 		t.Errorf("got %v, want an error that says so", err)
 	}
 }
+
+func TestTimesAndIDsAreNotCompared(t *testing.T) {
+	with := func(text string) *mcpwire.Recording {
+		return read(t, `{"sent":true,"kind":"request","id":1,"method":"tools/call","payload":{"name":"a"}}`,
+			`{"kind":"result","id":1,"payload":{"content":[{"type":"text","text":"`+text+`"}]}}`)
+	}
+	before := with("order 0f8fad5b-d9cb-469f-a165-70867728950e at 2026-11-28T09:01:05.5Z: shipped")
+	if r := mcpreplay.Compare(before, with("order 7c9e6679-7425-40de-944b-e07fc1f90ae7 at 2027-01-01T00:00:00+01:00: shipped"), nil); len(r.Differences) != 0 {
+		t.Errorf("got %v, want no difference", r.Differences)
+	}
+	if r := mcpreplay.Compare(before, with("order 7c9e6679-7425-40de-944b-e07fc1f90ae7 at 2027-01-01T00:00:00+01:00: lost"), nil); len(r.Differences) != 1 {
+		t.Errorf("got %v, want a difference", r.Differences)
+	}
+}
+
+// Over Streamable HTTP a question is on the connection of its call.
+func TestQuestionBelongsToTheCallOfItsConnection(t *testing.T) {
+	rec := read(t, `{"conn":1,"sent":true,"kind":"request","id":1,"method":"tools/call","payload":{"name":"a"}}`,
+		`{"conn":2,"sent":true,"kind":"request","id":2,"method":"tools/call","payload":{"name":"b"}}`,
+		`{"conn":1,"kind":"request","id":1,"method":"roots/list","payload":{}}`,
+		`{"conn":3,"sent":true,"kind":"result","id":1,"method":"roots/list","payload":{"roots":[]}}`,
+		`{"conn":2,"kind":"result","id":2,"method":"tools/call","payload":{}}`,
+		`{"conn":1,"kind":"error","id":1,"method":"tools/call","payload":{"code":-32602}}`)
+	got := mcpreplay.Exchanges(rec)
+	if len(got) != 2 || len(got[0].Questions) != 1 || len(got[1].Questions) != 0 || got[0].Questions[0].Answer == nil || got[0].Error == nil || got[1].Result == nil {
+		t.Errorf("got %+v, want the question and the error in the call of a", got)
+	}
+}
