@@ -213,7 +213,7 @@ func TestCollectorTakesTheTelemetryOfAHost(t *testing.T) {
 func TestPrometheusReadsAHost(t *testing.T) {
 	for _, program := range []string{"prometheus", "promtool"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%v; .ci/engines installs it", err)
+			t.Skipf("%v; .ci/engines prometheus installs it", err)
 		}
 	}
 	target := freeAddress(t)
