@@ -121,20 +121,9 @@ func (v *auditCommand) search(ctx context.Context, m *Main, state string) (err e
 		}
 		q.Arguments = audit.ArgumentsCode(key, host.ArgumentsDigest(jsontext.Value(v.arguments)))
 	}
-	found := []audit.Record{}
-	left := 0
-	for r, err := range audit.Search(ctx, auditPath(state), key, q) {
-		if err != nil {
-			return err
-		}
-		if found = append(found, r); v.limit > 0 && len(found) > 2*v.limit {
-			left += len(found) - v.limit
-			found = append(found[:0], found[len(found)-v.limit:]...)
-		}
-	}
-	if n := len(found) - v.limit; v.limit > 0 && n > 0 {
-		left += n
-		found = found[n:]
+	found, left, err := lastRecords(ctx, auditPath(state), key, q, v.limit)
+	if err != nil {
+		return err
 	}
 	if left > 0 {
 		m.info("lines before these that are not printed: %d; --limit 0 prints all", left)
@@ -146,6 +135,26 @@ func (v *auditCommand) search(ctx context.Context, m *Main, state string) (err e
 		m.info("no line of the audit log matches")
 	}
 	return m.writeTable(recordTable(found))
+}
+
+// lastRecords returns the last records of a log that match, in their order, and how many more do. A
+// limit of 0 means all.
+func lastRecords(ctx context.Context, path string, key []byte, q *audit.Query, limit int) (found []audit.Record, left int, err error) {
+	found = []audit.Record{}
+	for r, err := range audit.Search(ctx, path, key, q) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if found = append(found, r); limit > 0 && len(found) > 2*limit {
+			left += len(found) - limit
+			found = append(found[:0], found[len(found)-limit:]...)
+		}
+	}
+	if n := len(found) - limit; limit > 0 && n > 0 {
+		left += n
+		found = found[n:]
+	}
+	return found, left, nil
 }
 
 // recordTable returns records as a table.

@@ -174,3 +174,33 @@ func TestCallOfTheConsoleNeedsConsentAsThatOfAClient(t *testing.T) {
 		t.Errorf("got %s, %v, want the call recorded", record, err)
 	}
 }
+
+func TestConsoleShowsTheConfigurationWithoutItsValues(t *testing.T) {
+	t.Parallel()
+	words, home, _ := begin(t, "", "--yes")
+	words.await(t, upstreamsStarted)
+	link, _, _ := session{env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}.run(t.Context(), "open", "--print")
+	c := enterConsole(t, link)
+	_, page := c.get(t, "config")
+	for _, want := range []string{"good", "API_KEY", program(t), filepath.Join(home, "mcp.json")} {
+		if !strings.Contains(page, want) {
+			t.Errorf("got %s, want %s", page, want)
+		}
+	}
+	_, decisions := c.get(t, "audit?server=good")
+	if !strings.Contains(decisions, ">approve<") || !strings.Contains(decisions, "by --yes") {
+		t.Errorf("got %s, want the approval", decisions)
+	}
+	if _, other := c.get(t, "audit?server=other"); !strings.Contains(other, "No line of the audit log matches") {
+		t.Errorf("got %s, want nothing of another server", other)
+	}
+	status, verified := c.post(t, "audit/verify", url.Values{})
+	if status != 200 || !strings.Contains(verified, "The audit log is as it was written.") {
+		t.Errorf("got %d, %s, want it verified", status, verified)
+	}
+	for _, text := range []string{page, decisions, verified} {
+		if strings.Contains(text, "cAnArY") {
+			t.Errorf("got %s, want no value", text)
+		}
+	}
+}

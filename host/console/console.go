@@ -36,6 +36,8 @@ type Source interface {
 	Restart(name string) error
 	InboxSource
 	TrySource
+	AuditSource
+	ConfigSource
 	// Messages returns the last messages of clients and servers, the oldest first.
 	Messages() []traffic.Message
 }
@@ -96,6 +98,9 @@ func New(o Options) *Console {
 	c.page("POST", "/try/prompt", c.prompt)
 	c.page("POST", "/try/resource", c.resource)
 	c.page("GET", "/image/{n}", c.image)
+	c.page("GET", "/audit", c.audit)
+	c.page("POST", "/audit/verify", c.verifyAudit)
+	c.page("GET", "/config", c.config)
 	return c
 }
 

@@ -12,5 +12,6 @@ const (
 	MaxImages     = maxImages
 	MaxImageBytes = maxImageBytes
 	MaxShownText  = maxShownText
+	MaxDecisions  = maxDecisions
 	MaxMessages   = maxMessages
 )

@@ -23,15 +23,19 @@ const base = "http://127.0.0.1:7332"
 
 // source is a host for tests.
 type source struct {
-	mu        sync.Mutex
-	servers   []console.Server  // guarded by mu
-	restarted []string          // guarded by mu
-	failure   error             // guarded by mu: of each action
-	inbox     console.Inbox     // guarded by mu
-	messages  []traffic.Message // guarded by mu
-	surface   mcp.Surface
-	result    *mcp.CallToolResult // of each call
-	did       []string            // guarded by mu: what was answered and approved
+	mu            sync.Mutex
+	servers       []console.Server  // guarded by mu
+	restarted     []string          // guarded by mu
+	failure       error             // guarded by mu: of each action
+	inbox         console.Inbox     // guarded by mu
+	messages      []traffic.Message // guarded by mu
+	decisions     []console.Decision
+	query         console.AuditQuery // the last one
+	problems      []string           // of the audit log
+	configuration console.Config
+	surface       mcp.Surface
+	result        *mcp.CallToolResult // of each call
+	did           []string            // guarded by mu: what was answered and approved
 }
 
 func (s *source) Messages() []traffic.Message {
@@ -39,6 +43,19 @@ func (s *source) Messages() []traffic.Message {
 	defer s.mu.Unlock()
 	return slices.Clone(s.messages)
 }
+
+func (s *source) Decisions(_ context.Context, q console.AuditQuery, _ int) ([]console.Decision, int, error) {
+	s.query = q
+	return s.decisions, 7, nil
+}
+
+func (s *source) DecisionWords() []string { return []string{"done", "denied"} }
+
+func (s *source) VerifyAudit(context.Context) (string, []string, error) {
+	return "9 lines", s.problems, s.failure
+}
+
+func (s *source) Config(context.Context) (*console.Config, error) { return &s.configuration, nil }
 
 func (s *source) Surface(context.Context) (*mcp.Surface, error) { return &s.surface, s.failure }
 

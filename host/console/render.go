@@ -45,7 +45,7 @@ type view struct {
 }
 
 // pageNames are the pages, each a template of its own in the layout.
-var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic", "try", "tool", "resource"}
+var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic", "try", "tool", "resource", "audit", "config"}
 
 func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{

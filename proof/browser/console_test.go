@@ -33,7 +33,7 @@ func open(t *testing.T) context.Context {
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
 	do(t, ctx) // starts the browser, which lives as long as this context
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -150,7 +150,7 @@ func TestEachPageIsAccessible(t *testing.T) {
 	}
 	for name, page := range map[string]string{
 		"servers": "", "server": "servers/weather", "server-hostile": "servers/hostile", "inbox": "inbox", "traffic": "traffic", "try": "try", "tool": "try/tool?name=airline__book",
-		"tool-hostile": "try/tool?name=hostile__show", "json": "try/tool?name=airline__book&raw=1", "gone": "servers/gone",
+		"tool-hostile": "try/tool?name=hostile__show", "json": "try/tool?name=airline__book&raw=1", "gone": "servers/gone", "audit": "audit", "config": "config",
 	} {
 		do(t, ctx, chromedp.Navigate(h.url+path+page), chromedp.WaitVisible(chromedp.CSS("h1")))
 		check(t, ctx, script, name)

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/audit"
+	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/console"
+)
+
+// DecisionWords implements console.AuditSource.
+func (s *consoleSource) DecisionWords() []string { return audit.Decisions() }
+
+// Decisions implements console.AuditSource.
+func (s *consoleSource) Decisions(ctx context.Context, q console.AuditQuery, limit int) (found []console.Decision, more int, err error) {
+	m := s.host.main
+	state, err := stateDir(m.getenv)
+	if err != nil {
+		return nil, 0, err
+	}
+	key, err := m.derivedKey(state, auditPurpose)(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	records, more, err := lastRecords(ctx, auditPath(state), key, &audit.Query{Server: q.Server, Name: q.Name, Person: q.Person, Decision: q.Decision}, limit)
+	for i := range slices.Backward(records) {
+		found = append(found, console.Decision{Decision: records[i].Decision, Count: records[i].Count})
+	}
+	return found, more, err
+}
+
+// VerifyAudit implements console.AuditSource.
+func (s *consoleSource) VerifyAudit(ctx context.Context) (read string, problems []string, err error) {
+	m := s.host.main
+	state, err := stateDir(m.getenv)
+	if err != nil {
+		return "", nil, err
+	}
+	key, err := m.derivedKey(state, auditPurpose)(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	r, err := audit.Verify(ctx, auditPath(state), key, m.auditCounts(state))
+	if err != nil {
+		return "", nil, err
+	}
+	for _, p := range r.Problems {
+		problems = append(problems, describeProblem(p))
+	}
+	return fmt.Sprintf("Lines: %d, processes: %d, files: %d; removed by age or size: %d.", r.Lines, r.Writers, r.Files, r.Removed), problems, nil
+}
+
+// Config implements console.ConfigSource.
+func (s *consoleSource) Config(context.Context) (*console.Config, error) {
+	if s.host.path == "" {
+		return new(console.Config), nil
+	}
+	c, err := config.Load(s.host.path, &config.Options{Env: s.host.main.getenv, Ask: placeholder})
+	if err != nil {
+		return nil, err
+	}
+	out := &console.Config{Path: s.host.path}
+	for _, f := range c.Errors {
+		out.Errors = append(out.Errors, f.Error())
+	}
+	for _, f := range c.Warnings {
+		out.Notes = append(out.Notes, f.Error())
+	}
+	for i := range c.Upstreams {
+		u := showUpstream(&c.Upstreams[i])
+		out.Servers = append(out.Servers, console.ConfiguredServer{
+			Name: u.Name, State: u.State, Reached: u.Reached, Target: u.Target, Variables: u.Variables, Headers: u.Headers, Rules: describeRules(&c.Upstreams[i].Settings.Rules),
+		})
+	}
+	for _, name := range c.Disabled {
+		out.Servers = append(out.Servers, console.ConfiguredServer{Name: name, State: "disabled"})
+	}
+	for _, name := range c.Broken {
+		out.Servers = append(out.Servers, console.ConfiguredServer{Name: name, State: "broken"})
+	}
+	return out, nil
+}
+
+// describeRules says which tools may be called, one line for each kind of rule.
+func describeRules(r *host.Rules) (lines []string) {
+	if len(r.Allow) > 0 {
+		lines = append(lines, "clients see only "+strings.Join(r.Allow, ", "))
+	}
+	if len(r.Deny) > 0 {
+		lines = append(lines, "clients do not see "+strings.Join(r.Deny, ", "))
+	}
+	for _, c := range r.Confirm {
+		lines = append(lines, fmt.Sprintf("calls of %s need consent: %s", c.Tools, c.When))
+	}
+	return lines
+}
