@@ -109,9 +109,9 @@ var serverRows = []serverRow{
 	},
 	{
 		name:    "schema-empty-list",
-		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object","properties":[]}},{"name":"two","inputSchema":[]},{"name":"three","inputSchema":null}]}`)},
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object","properties":[]}},{"name":"list","inputSchema":[]},{"name":"null","inputSchema":null}]}`)},
 		ask:     listTools,
-		want:    "go two three",
+		want:    "go list null",
 	},
 	{
 		name:    "schema-keywords-odd",
@@ -509,6 +509,12 @@ var serverRows = []serverRow{
 		},
 		ask:  listTools,
 		want: "go",
+	},
+	{
+		name:    "tools-silent",
+		replies: replies{"tools/list": silence},
+		want:    "done",
+		behind:  &failure{number: -32602, texts: []string{"unknown"}},
 	},
 	{
 		name: "list-fails-later", over: overStdio,

@@ -20,8 +20,8 @@ import (
 // yielded once, as the last value.
 //
 // A list that does not end, because a cursor comes again or pages have no new tool, ends with what
-// was read, and a tool that cannot be decoded is left out. Both are logged. It is the same with the
-// other lists.
+// was read. A tool without a name is left out, and so is a member of another type, alone. Both are logged. It is the
+// same with the other lists.
 //
 // Over HTTP in the stateless era, tools with an invalid x-mcp-header annotation are left
 // out and logged.
@@ -34,6 +34,9 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.To
 
 // CallTool calls a tool. Args have to encode as a JSON object; nil means no arguments.
 // If the tool fails, the result has IsError set and the error is nil.
+//
+// A result that is off its format is read part by part: a text that stands for a list of blocks is a block, and what
+// cannot be read is left out alone and logged. It is the same with reads, prompts and completions.
 //
 // The structured content of the result is checked against the output schema of the tool,
 // see Options.NoOutputCheck. A violation is a *ProtocolError.
