@@ -76,7 +76,7 @@ func (h *hostProcess) observe() error {
 	if h.telemetry == nil {
 		return nil
 	}
-	sources := telemetry.Sources{Status: h.gateway.Status}
+	sources := telemetry.Sources{Status: h.gateway.Status, Waiting: h.gateway.Server().WaitingRequests}
 	if h.questions != nil {
 		sources.Questions = func(ctx context.Context) (int, error) {
 			open, err := h.questions.calls.Queue.List(ctx)

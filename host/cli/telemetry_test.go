@@ -110,6 +110,7 @@ func TestHostServesMetrics(t *testing.T) {
 		`mcp_client_operation_duration_seconds_count{fondaco_upstream="demo",gen_ai_operation_name="execute_tool",gen_ai_tool_name="digest",`,
 		`fondaco_host_upstream_state{fondaco_upstream="demo",fondaco_upstream_state="ready"} 1`,
 		`fondaco_host_upstream_state{fondaco_upstream="demo",fondaco_upstream_state="failed"} 0`,
+		"\nfondaco_host_requests_waiting 0\n",
 		`fondaco_host_upstream_tools{fondaco_upstream="demo"} `,
 		`target_info{`,
 	} {

@@ -30,6 +30,7 @@ func exposition(t *testing.T) string {
 	t.Cleanup(func() { _ = reports.Close(context.Background()) })
 	err = reports.Observe(telemetry.Sources{
 		Status:    func() []host.Status { return []host.Status{{Key: "weather", State: host.Ready}} },
+		Waiting:   func() int { return 1 },
 		Questions: func(context.Context) (int, error) { return 1, nil },
 	})
 	if err != nil {

@@ -26,6 +26,8 @@ var states = []host.State{
 type Sources struct {
 	// Status returns the state of each upstream.
 	Status func() []host.Status
+	// Waiting returns how many requests of clients wait to run.
+	Waiting func() int
 	// Questions returns how many questions wait for the user.
 	Questions func(context.Context) (int, error)
 }
@@ -37,10 +39,11 @@ type Sources struct {
 //	fondaco.host.upstream.processes          processes of a program
 //	fondaco.host.upstream.tools              tools that clients can see
 //	fondaco.host.upstream.definitions.waiting  changed definitions that the user has not approved
+//	fondaco.host.requests.waiting            requests of clients that wait to run
 //	fondaco.host.questions.waiting           questions that wait for the user
 func (t *Telemetry) Observe(s Sources) error {
 	m := t.meters.Meter("github.com/fondaco/fondaco/host/telemetry")
-	var errs [6]error
+	var errs [7]error
 	gauge := func(i int, name, unit, description string) (g metric.Int64ObservableGauge) {
 		g, errs[i] = m.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
 		return g
@@ -51,6 +54,7 @@ func (t *Telemetry) Observe(s Sources) error {
 	tools := gauge(3, "fondaco.host.upstream.tools", "{tool}", "Tools that clients can see.")
 	waiting := gauge(4, "fondaco.host.upstream.definitions.waiting", "{definition}", "Definitions that wait for the approval of the user.")
 	questions := gauge(5, "fondaco.host.questions.waiting", "{question}", "Questions that wait for the user.")
+	requests := gauge(6, "fondaco.host.requests.waiting", "{request}", "Requests of clients that wait to run.")
 	_, err := m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		if s.Status != nil {
 			for _, u := range s.Status() {
@@ -69,6 +73,9 @@ func (t *Telemetry) Observe(s Sources) error {
 				o.ObserveInt64(waiting, int64(u.WaitingCount), of)
 			}
 		}
+		if s.Waiting != nil {
+			o.ObserveInt64(requests, int64(s.Waiting()))
+		}
 		if s.Questions == nil {
 			return nil
 		}
@@ -77,6 +84,6 @@ func (t *Telemetry) Observe(s Sources) error {
 			o.ObserveInt64(questions, int64(n))
 		}
 		return err
-	}, state, callers, processes, tools, waiting, questions)
+	}, state, callers, processes, tools, waiting, questions, requests)
 	return errors.Join(append(errs[:], err)...)
 }

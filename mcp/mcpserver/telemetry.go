@@ -80,6 +80,10 @@ func (s *Server) containDetach(ctx context.Context, run func()) {
 	}
 }
 
+// WaitingRequests returns how many requests wait at the moment to run, because a limit of Options.Load is reached,
+// for example to observe it in a metric.
+func (s *Server) WaitingRequests() int { return s.admission.gate.Waiting() }
+
 // ID returns the JSON-RPC id of a request as it was received, a number or a string without its
 // quotes. The client chooses it. It is empty for notifications, for messages that the server sends,
 // and when r is nil.

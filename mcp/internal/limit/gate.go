@@ -76,6 +76,9 @@ func (g *Gate[Owner]) TryEnter(share *Share, bytes int) bool {
 	return g.waiting.Load() == 0 && g.take(share, weigh(bytes)) == nil
 }
 
+// Waiting returns the number of calls that wait.
+func (g *Gate[Owner]) Waiting() int { return int(g.waiting.Load()) }
+
 // Enter admits a call of an owner with that many bytes, for which it may wait. The call then
 // needs one Leave with the same share and bytes. Enter fails with ErrShare, ErrWhole or the
 // cause of ctx. A nil share is unbounded.
