@@ -48,7 +48,7 @@ func (m *Main) openTelemetry(ctx context.Context, flags telemetryFlags, readers 
 	if err != nil {
 		return nil, err
 	}
-	t, err := telemetry.Open(ctx, telemetry.Options{Collector: flags.collector, Prometheus: listener != nil})
+	t, err := telemetry.Open(ctx, telemetry.Options{Collector: flags.collector, Prometheus: listener != nil, Logger: m.logger()})
 	if err != nil {
 		return nil, usagef("--otlp: %w", err)
 	}

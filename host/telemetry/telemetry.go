@@ -3,15 +3,18 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -36,6 +39,9 @@ type Options struct {
 	Collector string
 	// Prometheus makes Handler serve the metrics.
 	Prometheus bool
+	// Logger gets a line for each export that has failed, of all of the process, because OpenTelemetry
+	// reports them in one place. Default: slog.Default.
+	Logger *slog.Logger
 }
 
 // Telemetry makes the spans and metrics of a host. It is safe for concurrent use.
@@ -56,6 +62,8 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 	}
 	traces := []sdktrace.TracerProviderOption{sdktrace.WithResource(described)}
 	metrics := []sdkmetric.Option{sdkmetric.WithResource(described)}
+	logger := cmp.Or(o.Logger, slog.Default())
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("telemetry: not sent", "error", err) }))
 	t := new(Telemetry)
 	if o.Collector != "" {
 		base, err := collectorURL(o.Collector)

@@ -2,10 +2,14 @@ package telemetry_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"go.opentelemetry.io/otel"
 
 	"github.com/fondaco/fondaco/host/telemetry"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -43,6 +47,21 @@ func TestMetricsHaveTheTracesOfCalls(t *testing.T) {
 		if err := reports.Close(t.Context()); err != nil {
 			t.Errorf("close: %v", err)
 		}
+	}
+}
+
+func TestExportsThatFailAreLogged(t *testing.T) {
+	var log strings.Builder
+	reports, err := telemetry.Open(t.Context(), telemetry.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	otel.Handle(errors.New("collector is away"))
+	if err := reports.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if !strings.Contains(log.String(), "collector is away") {
+		t.Errorf("got the log %q, want the error of the export", log.String())
 	}
 }
 
