@@ -163,7 +163,7 @@ func TestOldestRecordingsAreRemoved(t *testing.T) {
 			}
 			total += info.Size()
 			content, _ := os.ReadFile(path)
-			newest = newest || strings.Contains(string(content), fmt.Sprintf(`"id":199,`))
+			newest = newest || strings.Contains(string(content), `"id":199,`)
 			if info.Size() > size/8+2000 {
 				t.Errorf("%s has %d bytes, want at most an eighth of %d", path, info.Size(), size)
 			}
