@@ -46,6 +46,8 @@ type Client struct {
 	level            atomic.Pointer[mcp.LoggingLevel]
 	capabilities     sync.Map // of *dialect.Facts to *mcp.ClientCapabilities; see declared
 
+	lastNotificationFailure atomic.Int64 // time of the last log entry of notificationFailed, in Unix nanoseconds
+
 	// Lifetime.
 	ctx      context.Context // of handlers and of all work in the background
 	cancel   context.CancelCauseFunc
