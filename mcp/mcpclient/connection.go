@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -80,6 +81,9 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 			level = slog.LevelDebug
 		}
 		c.opts.logger().Log(ctx, level, "request of the server failed", "method", m.Method, "error", err)
+	}
+	if unfit, ok := errors.AsType[*unfitAnswer](err); ok { // the server may ask for the field again
+		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: answer: %v", m.Method, unfit.err)
 	}
 	return d.Reply(m.ID, result, err)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json/jsontext"
 	"errors"
-	"fmt"
 	"regexp"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -39,6 +38,13 @@ func (c *Client) formOf(p *mcp.ElicitParams) (*elicitForm, error) {
 	return f, nil
 }
 
+// unfitAnswer is the error of an answer that does not fit its form.
+type unfitAnswer struct{ err error }
+
+func (e *unfitAnswer) Error() string { return "elicitation: answer of the handler: " + e.err.Error() }
+
+func (e *unfitAnswer) Unwrap() error { return e.err }
+
 // complete adds the defaults of the schema to the content of an accepted form and checks
 // it.
 func (f *elicitForm) complete(content jsontext.Value) (jsontext.Value, error) {
@@ -53,7 +59,7 @@ func (f *elicitForm) complete(content jsontext.Value) (jsontext.Value, error) {
 		invalid.Subject = "content"
 	}
 	if err != nil {
-		return nil, fmt.Errorf("elicitation: answer of the handler: %w", err)
+		return nil, &unfitAnswer{err}
 	}
 	return content, nil
 }
