@@ -334,6 +334,39 @@ func TestSessionDecidesTheEra(t *testing.T) {
 	}
 }
 
+// Clients that send keys of the stateless era with every message send them with the one that opens the session, too.
+func TestInitializeOpensASessionWhateverItsMetadataSays(t *testing.T) {
+	t.Parallel()
+	const offer = `"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}`
+	for _, meta := range []string{
+		modernMeta,
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`,
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":7,"io.modelcontextprotocol/clientCapabilities":[]}`,
+		`"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}`,
+	} {
+		m := decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{`+offer+`,`+meta+`}}`)
+		for name, in := range map[string]dialect.TransportInfo{
+			"HTTP":          {Binding: dialect.Streamable, Headers: &dialect.Headers{}},
+			"stream":        {Binding: dialect.Stream},
+			"second client": {Binding: dialect.Stream, Session: &dialect.Session{Facts: dialect.Of(mcp.V20250618)}},
+		} {
+			s := newServer()
+			call, err := s.Open(m, in)
+			if err != nil {
+				t.Errorf("%s: %s: got %v, want a session", name, meta, err)
+				continue
+			}
+			if session, err := s.Negotiate(call); err != nil || session.Facts.Revision != mcp.V20250618 {
+				t.Errorf("%s: %s: got %+v, %v, want a session of 2025-06-18", name, meta, session, err)
+			}
+		}
+	}
+	m := decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{`+offer+`,`+modernMeta+`}}`)
+	if _, err := newServer().Open(m, dialect.TransportInfo{Binding: dialect.Streamable, Headers: modernHeaders("initialize")}); mcp.CodeOf(err) != mcp.CodeMethodNotFound {
+		t.Errorf("got %v, want a request of the stateless era by its header", err)
+	}
+}
+
 // The draft gives another number to this error than the stateless revision.
 func TestDraftSessionsNumberAHeaderMismatchAsTheDraftDoes(t *testing.T) {
 	t.Parallel()
