@@ -80,16 +80,25 @@ func HideSecrets(text string) string {
 		if at[0] < end || !mayNameSecret(text[at[2]:at[3]]) {
 			continue
 		}
-		b.WriteString(text[end:at[1]])
-		b.WriteString(Hidden)
 		quote := ""
 		if at[4] >= 0 {
 			quote = text[at[4]:at[5]]
 		}
-		end = at[1] + valueLength(text[at[1]:], quote)
+		n := valueLength(text[at[1]:], quote)
+		if strings.EqualFold(text[at[2]:at[3]], "code") && errorName.MatchString(text[at[1]:at[1]+n]) {
+			continue
+		}
+		b.WriteString(text[end:at[1]])
+		b.WriteString(Hidden)
+		end = at[1] + n
 	}
 	return hideNamedValues(b.String() + text[end:])
 }
+
+// errorName matches the name of an error in capital letters, which programs write as the value of code, too:
+// MODULE_NOT_FOUND, and those that operating systems have.
+var errorName = regexp.MustCompile(`^(?:[A-Z]{2,}(?:_[A-Z]{2,})+|E(?:NOENT|NOTFOUND|ACCES|PERM|INVAL|EXIST|ISDIR|NOTDIR|NOEXEC|NOSPC|MFILE|ROFS|PIPE|TIMEDOUT|TIMEOUT|PROTO|BADF|` +
+	`ADDRINUSE|ADDRNOTAVAIL|CONN(?:REFUSED|RESET|ABORTED)|HOSTUNREACH|NETUNREACH))$`)
 
 // assignment matches the name of a value in a text and what follows up to the value, with its
 // opening quote: name=, name = ", name: ' and "name": ". In JSON texts within others, backslashes

@@ -84,6 +84,11 @@ func TestValuesOfSecretsAreHiddenWithinTheirQuotes(t *testing.T) {
 		`max_tokens=5`:                   `max_tokens=5`,
 		`token: not found`:               `token: not found`,
 		`code = Unavailable`:             `code = Unavailable`,
+		`{ code: 'MODULE_NOT_FOUND' }`:   `{ code: 'MODULE_NOT_FOUND' }`,
+		`{"code":"ENOENT"}`:              `{"code":"ENOENT"}`,
+		`code: 'WDJBMJHT'`:               `code: '[hidden]'`,
+		`user_code: 'WDJB_MJHT'`:         `user_code: '[hidden]'`,
+		`code: 'AB12_CD34'`:              `code: '[hidden]'`,
 		`auth::Token("x")`:               `auth::Token("x")`,
 	} {
 		if got := host.HideSecrets(text); got != want {

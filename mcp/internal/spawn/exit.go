@@ -49,14 +49,28 @@ func (e *ExitError) Error() string {
 }
 
 // LastLines returns the last lines on standard error that are not blank, in printable
-// characters and in their order, each truncated to 160 bytes: at most eight of them.
+// characters and in their order, each truncated to 160 bytes: at most eight of them. Lines
+// with the frames of a stack are left out if there are others, because the message is in
+// front of them.
 func (e *ExitError) LastLines() []string { return lastLines(e.Stderr) }
 
 func lastLines(stderr string) []string {
+	if last := lastLinesBut(stderr, isFrame); len(last) > 0 {
+		return last
+	}
+	return lastLinesBut(stderr, func(string) bool { return false })
+}
+
+// isFrame reports whether a line is a frame of a stack as Node.js and Java write them.
+func isFrame(line string) bool {
+	return strings.HasPrefix(strings.TrimLeft(line, " \t"), "at ") && strings.ContainsAny(line[:1], " \t")
+}
+
+func lastLinesBut(stderr string, left func(line string) bool) []string {
 	var last []string
 	lines := strings.Split(stderr, "\n")
 	for i := len(lines) - 1; i >= 0 && len(last) < maxLastLines; i-- {
-		if line := printable(lines[i], maxQuotedLine); line != "" {
+		if line := printable(lines[i], maxQuotedLine); line != "" && !left(lines[i]) {
 			last = append(last, line)
 		}
 	}
