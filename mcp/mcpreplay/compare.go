@@ -49,7 +49,11 @@ type Difference struct {
 
 // String returns the difference as one line.
 func (d Difference) String() string {
-	return fmt.Sprintf("%s: %s: got %s, want %s", strings.TrimSpace(d.Method+" "+d.Name), d.Path, orNothing(d.Got), orNothing(d.Want))
+	where := strings.TrimSpace(d.Method + " " + d.Name)
+	if d.Path != "" {
+		where += ": " + d.Path
+	}
+	return fmt.Sprintf("%s: got %s, want %s", where, orNothing(d.Got), orNothing(d.Want))
 }
 
 func orNothing(v jsontext.Value) string {

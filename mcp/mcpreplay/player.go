@@ -17,8 +17,9 @@ import (
 // Player sends the requests of a recorded client to a server. Make one with NewPlayer, connect a client with the
 // options that Answer has set, and call Play once.
 type Player struct {
-	exchanges []Exchange
-	report    *reporter
+	recordings []*mcpwire.Recording
+	exchanges  []Exchange
+	report     *reporter
 
 	mu        sync.Mutex
 	questions []Question // guarded by mu: of the exchange that is played, without those that were asked again
@@ -30,11 +31,13 @@ func NewPlayer(o *Options, recs ...*mcpwire.Recording) *Player {
 	for _, rec := range recs {
 		p.exchanges = append(p.exchanges, Exchanges(rec)...)
 	}
+	p.recordings = recs
 	return p
 }
 
 // Answer sets the options of the client so that it answers the questions of the server as the recorded client
-// did, each kind in its order. What was not asked in the recording is declined.
+// did, each kind in its order. What was not asked in the recording is declined. The client has the capabilities of the
+// recorded one, because servers list features by them.
 func (p *Player) Answer(o *mcpclient.Options) {
 	elicit := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		answer := mcp.ElicitResult{Action: mcp.ElicitDecline}
@@ -45,7 +48,9 @@ func (p *Player) Answer(o *mcpclient.Options) {
 		}
 		return &answer, nil
 	}
-	o.ElicitForm, o.ElicitURL = elicit, elicit
+	if p.can("elicitation") || p.asks(mcp.MethodElicit) {
+		o.ElicitForm, o.ElicitURL = elicit, elicit
+	}
 	if !p.asks(mcp.MethodCreateMessage) && !p.asks(mcp.MethodRootsList) {
 		return
 	}
@@ -63,6 +68,31 @@ func (p *Player) Answer(o *mcpclient.Options) {
 		}
 		return answer.Roots, nil
 	}
+}
+
+// can reports whether a recorded client has said that it has a capability, or nothing of its capabilities.
+func (p *Player) can(capability string) bool {
+	said := false
+	for _, rec := range p.recordings {
+		for i := range rec.Lines {
+			var params struct {
+				Capabilities map[string]jsontext.Value `json:"capabilities"`
+				Meta         struct {
+					Capabilities map[string]jsontext.Value `json:"io.modelcontextprotocol/clientCapabilities"`
+				} `json:"_meta"`
+			}
+			if l := &rec.Lines[i]; l.Kind != "request" || json.Unmarshal(l.Payload, &params) != nil {
+				continue
+			}
+			for _, all := range []map[string]jsontext.Value{params.Capabilities, params.Meta.Capabilities} {
+				if _, found := all[capability]; found {
+					return true
+				}
+				said = said || all != nil
+			}
+		}
+	}
+	return !said
 }
 
 // asks reports whether the recorded server has asked a question of that method.

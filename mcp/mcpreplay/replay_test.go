@@ -193,6 +193,30 @@ func TestSecretsOfArgumentsDoNotMatter(t *testing.T) {
 	}
 }
 
+// A server lists tools by what the client can do, so the player can do what the recorded client could.
+func TestPlayerHasTheCapabilitiesOfTheRecordedClient(t *testing.T) {
+	for line, want := range map[string]bool{
+		`{"sent":true,"kind":"request","id":1,"method":"initialize","payload":{"capabilities":{}}}`:                                                                  false,
+		`{"sent":true,"kind":"request","id":1,"method":"initialize","payload":{"capabilities":{"elicitation":{}}}}`:                                                  true,
+		`{"sent":true,"kind":"request","id":1,"method":"tools/list","payload":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}}`:                          false,
+		`{"sent":true,"kind":"request","id":1,"method":"tools/list","payload":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}}}`: true,
+		`{"sent":true,"kind":"request","id":1,"method":"tools/list","payload":{}}`:                                                                                   true,
+	} {
+		var o mcpclient.Options
+		mcpreplay.NewPlayer(nil, read(t, line)).Answer(&o)
+		if got := o.ElicitForm != nil && o.ElicitURL != nil; got != want {
+			t.Errorf("%s: the player answers forms: %v, want %v", line, got, want)
+		}
+	}
+}
+
+func TestDifferenceWithoutPathIsOneLine(t *testing.T) {
+	d := mcpreplay.Difference{Method: "prompts/list", Got: jsontext.Value(`{}`)}
+	if got, want := d.String(), "prompts/list: got {}, want nothing"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func textOf(r *mcp.CallToolResult) string {
 	text, _ := r.Content[0].(mcp.TextContent)
 	return text.Text

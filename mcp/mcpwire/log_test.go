@@ -62,6 +62,12 @@ func TestLinesHaveNoSecrets(t *testing.T) {
 		{`{"db":"postgres://u:p@h/db","ws":"WSS://h?token=x"}`, `{"db":"postgres://[redacted]@h/db","ws":"WSS://h?[redacted]"}`},
 		{`{"p\u0061ssword":"x"}`, `{"password":"[redacted]"}`},
 		{`{"password":"x","password":"y"}`, `{"password":"[redacted]","password":"[redacted]"}`},
+		// The schema of a secret is none, what it has of its values is.
+		{`{"tools":[{"name":"login","inputSchema":{"properties":{"password":{"type":"string","default":"x","enum":["x"],"minLength":8},"token":"x"}}}]}`, `{"tools":[{"name":"login","inputSchema":{"properties":{"password":{"type":"string","minLength":8},"token":"[redacted]"}}}]}`},
+		{`{"requestedSchema":{"properties":{"pin":{"default":"x","type":"string"},"n":{"default":5}}}}`, `{"requestedSchema":{"properties":{"pin":{"type":"string"},"n":{"default":5}}}}`},
+		{`{"inputRequests":{"a":{"params":{"requestedSchema":{"properties":{"pin":{"type":"string"}}}}}}}`, `{"inputRequests":{"a":{"params":{"requestedSchema":{"properties":{"pin":{"type":"string"}}}}}}}`},
+		{`{"arguments":{"inputSchema":{"properties":{"password":{"value":"x"}}}}}`, `{"arguments":{"inputSchema":{"properties":{"password":"[redacted]"}}}}`},
+		{`{"tools":[{"password":{"inputSchema":"x"},"_meta":{"properties":{"token":{"a":"x"}}}}]}`, `{"tools":[{"password":"[redacted]","_meta":{"properties":{"token":"[redacted]"}}}]}`},
 	} {
 		got := logged(nil, mcp.WireMessage{Conn: 1, Data: []byte(`{"id":1,"method":"m","params":` + c.params + `}`)})
 		if got != "1 ← m id=1 "+c.want+"\n" {

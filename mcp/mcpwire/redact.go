@@ -104,9 +104,33 @@ const clientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 // printer copies a JSON value, in one line.
 type printer struct {
 	form
-	in  *jsontext.Decoder
-	out bytes.Buffer
-	cut bool
+	in   *jsontext.Decoder
+	out  bytes.Buffer
+	cut  bool
+	path []string // names of the members in which the value is
+	// secretSchema is set in the schema of what has the name of a secret.
+	secretSchema bool
+}
+
+// schemaMembers are the members of a JSON Schema whose members are names with a schema each.
+var schemaMembers = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
+
+// schemaValues are the members of a JSON Schema with values of what it describes.
+var schemaValues = []string{"default", "const", "enum", "examples"}
+
+// namesSchemas reports whether the members of the object at the path are schemas: of a tool in a list, or of
+// a form. In arguments and results a member is what its name says.
+func (p *printer) namesSchemas() bool {
+	at := slices.IndexFunc(p.path, func(name string) bool {
+		return name == "inputSchema" || name == "outputSchema" || name == "requestedSchema"
+	})
+	if at < 0 || at == len(p.path)-1 || !slices.Contains(schemaMembers, p.path[len(p.path)-1]) {
+		return false
+	}
+	if p.path[at] == "requestedSchema" {
+		return at == 0 || at == 3 && p.path[0] == "inputRequests" && p.path[2] == "params"
+	}
+	return at == 1 && p.path[0] == "tools"
 }
 
 // full reports whether what follows is left out.
@@ -192,12 +216,21 @@ func (p *printer) member() error {
 	if p.brief && name == clientCapabilities {
 		return p.capabilities()
 	}
+	if p.secretSchema && slices.Contains(schemaValues, name) {
+		return p.in.SkipValue()
+	}
 	p.text(name)
 	p.out.WriteByte(':')
 	if isSecret(name) && p.in.PeekKind() != 'n' {
-		p.text(redactedText)
-		return p.in.SkipValue()
+		if p.in.PeekKind() != '{' || !p.namesSchemas() {
+			p.text(redactedText)
+			return p.in.SkipValue()
+		}
+		defer func(before bool) { p.secretSchema = before }(p.secretSchema)
+		p.secretSchema = true
 	}
+	p.path = append(p.path, name)
+	defer func() { p.path = p.path[:len(p.path)-1] }()
 	return p.value()
 }
 
