@@ -79,9 +79,12 @@ const (
 
 func (l *LeftOut) add(name string) {
 	if l.Count++; len(l.Names) < maxNamed {
-		l.Names = append(l.Names, validText(fmt.Sprintf("%.*s", maxNamedBytes, name)))
+		l.Names = append(l.Names, shortName(name))
 	}
 }
+
+// shortName returns at most maxNamedBytes characters of a name.
+func shortName(name string) string { return validText(fmt.Sprintf("%.*s", maxNamedBytes, name)) }
 
 func decodeLenient[T any](r *lenientReader, raw jsontext.Value, out *T) (LeftOut, error) {
 	*out = *new(T)
@@ -263,7 +266,7 @@ func named[T any](r *lenientReader, name func(*T) string) func(jsontext.Value) (
 	return func(element jsontext.Value) ([]T, error) {
 		for _, member := range []string{"name", "uri", "uriTemplate"} {
 			if value := rawjson.Member(element, member); value.Kind() == '"' {
-				r.inside = string(rawjson.Unquote(value))
+				r.inside = shortName(string(rawjson.Unquote(value))) // it is copied for each member
 				break
 			}
 		}

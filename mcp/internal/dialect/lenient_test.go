@@ -3,7 +3,9 @@ package dialect_test
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -184,5 +186,29 @@ func TestHandshakeOffItsFormatKeepsWhatIsGood(t *testing.T) {
 		if _, err := dialect.DecodeLenient(jsontext.Value(raw), out); err == nil {
 			t.Errorf("%s: got no error for %T", raw, out)
 		}
+	}
+}
+
+func TestListInAnItemWithALongNameIsReadInLinearSpace(t *testing.T) {
+	raw := jsontext.Value(`{"tools":[{"name":"` + strings.Repeat("a", 100_000) + `","inputSchema":{},"icons":[` + strings.Repeat(`{"src":7},`, 1000) + `0]}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := dialect.DecodeLenient(raw, new(mcp.ListToolsResult)); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 50*uint64(len(raw)) {
+		t.Errorf("%d bytes were allocated for %d bytes", n, len(raw))
+	}
+}
+
+func TestMembersOfAMessageAreNotRepeatedForEachOfItsBlocks(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 100_000)
+	raw := `{"messages":[{"role":"` + long + `","x":"` + long + `","content":[` + strings.Repeat(`"a",`, 1000) + `"a"]}]}`
+	var out mcp.GetPromptResult
+	encoded, _ := decodeLenient(t, raw, &out)
+	if len(out.Messages) != 1001 || len(encoded) > 2*len(raw) {
+		t.Errorf("got %d messages of %d bytes, want 1001 of at most %d", len(out.Messages), len(encoded), 2*len(raw))
 	}
 }

@@ -132,7 +132,8 @@ func (r *lenientReader) readEmbedded(dec *jsontext.Decoder, c *mcp.ResourceConte
 }
 
 // readMessages reads one element of the messages of a prompt: a message for each of its content blocks. What
-// is no message is content of the user.
+// is no message is content of the user. Unknown members are those of the first message alone: with a copy in each, the
+// result would be as large as a list times a member.
 func (r *lenientReader) readMessages(element jsontext.Value) ([]mcp.PromptMessage, error) {
 	message := struct {
 		Role    mcp.Role       `json:"role"`
@@ -149,13 +150,15 @@ func (r *lenientReader) readMessages(element jsontext.Value) ([]mcp.PromptMessag
 	if len(message.Content) == 0 {
 		return nil, errors.New("has no content")
 	}
-	if message.Role == "" {
+	isSplit := len(message.Content) > 1
+	if message.Role == "" || isSplit && message.Role != mcp.RoleAssistant { // each message gets a copy
 		message.Role = mcp.RoleUser
 	}
 	messages := make([]mcp.PromptMessage, len(message.Content))
 	for i, c := range message.Content {
-		messages[i] = mcp.PromptMessage{Role: message.Role, Content: c, Extra: message.Extra}
+		messages[i] = mcp.PromptMessage{Role: message.Role, Content: c}
 	}
+	messages[0].Extra = message.Extra
 	return messages, nil
 }
 
