@@ -142,7 +142,7 @@ func (d *Directory) fileOf(upstream string, m *mcp.WireMessage) (file *sessionFi
 	switch id := m.HTTP.Header[sessionHeader]; {
 	case c.file != nil:
 	case len(id) > 0 && id[0] != "":
-		c.file = d.sessionLocked(upstream, id[0], id[0][:min(shownID, len(id[0]))])
+		c.file = d.sessionLocked(upstream, id[0], shortID(id[0]))
 	case c.held == nil && string(first.method) == mcp.MethodInitialize && len(m.Data) <= maxHeld:
 		held := *m
 		held.Data, held.HTTP = slices.Clone(m.Data), &mcp.WireHTTP{Method: m.HTTP.Method, Path: m.HTTP.Path}

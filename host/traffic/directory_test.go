@@ -191,3 +191,14 @@ func TestNamesOfFilesStayInTheDirectory(t *testing.T) {
 		t.Errorf("got %d files in the directory, want 2", len(got))
 	}
 }
+
+func TestSessionWithAnIDThatIsNoTextIsRecorded(t *testing.T) {
+	for _, id := range []string{"\xff\xfeabc", "abcdefgé"} {
+		got := recordIn(t, filepath.Join(t.TempDir(), "recordings"), nil, func(d *traffic.Directory) {
+			d.Record("", httpRequest(1, id, `{"id":1,"method":"ping"}`))
+		})
+		if len(got) != 1 {
+			t.Errorf("%q: got %d recordings, want one", id, len(got))
+		}
+	}
+}

@@ -41,7 +41,7 @@ func wireOf(seed maphash.Seed, upstream string, m mcp.WireMessage) wire {
 	w.overHTTP, w.status = true, m.HTTP.Status
 	w.ends = w.status != 0 && !m.HTTP.Event
 	if id := m.HTTP.Header[sessionHeader]; len(id) > 0 && id[0] != "" {
-		w.sessionID = short([]byte(id[0][:min(shownID, len(id[0]))]))
+		w.sessionID = shortID(id[0])
 		w.session = hash(seed, upstream, []byte(id[0]))
 	}
 	if parent := m.HTTP.Header[traceHeader]; len(parent) > 0 {
@@ -49,6 +49,9 @@ func wireOf(seed maphash.Seed, upstream string, m mcp.WireMessage) wire {
 	}
 	return w
 }
+
+// shortID returns what is shown of the id of a session. A peer can send any bytes as one.
+func shortID(id string) string { return short([]byte(id[:min(shownID, len(id))])) }
 
 // hash returns a hash of a secret of one hop. Equal texts of different upstreams have different ones.
 func hash(seed maphash.Seed, upstream string, secret []byte) uint64 {
