@@ -156,11 +156,11 @@ func localFailure(err error) string {
 	return other
 }
 
-// described returns the message of a protocol error, for the status of a span. Texts of other errors
-// may have secrets, and are in the log.
+// described returns the beginning of the message of a protocol error, for the status of a span: a peer can send one of
+// many megabytes, and spans wait for their export. Texts of other errors may have secrets, and are in the log.
 func described(err error) string {
 	if e, ok := errors.AsType[*mcp.Error](err); ok {
-		return e.Message
+		return shortened(e.Message)
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json/v2"
 	"net/http"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -134,8 +135,8 @@ func traceOfHeader(h http.Header) mcp.Trace {
 	return mcp.Trace{Parent: h.Get(mcp.MetaTraceparent), State: h.Get(mcp.MetaTracestate), Baggage: h.Get(mcp.MetaBaggage)}
 }
 
-// maxIDBytes is the maximum length of ids and URIs in the attributes of spans.
-const maxIDBytes = 256
+// maxTextBytes is the maximum length of ids, URIs and descriptions of errors in spans.
+const maxTextBytes = 256
 
 // describe sets the attributes of a span that metrics do not have.
 func (s *server) describe(span trace.Span, r *mcpserver.Request) {
@@ -164,7 +165,10 @@ func digest(secret string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func shortened(text string) string { return text[:min(len(text), maxIDBytes)] }
+// shortened returns the beginning of a text. It is valid UTF-8: OTLP refuses all spans of an export otherwise.
+func shortened(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxTextBytes)], "")
+}
 
 // setServerError sets the outcome of a handler that has failed.
 func (o *operation) setServerError(r *mcpserver.Request, err error) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
@@ -415,6 +416,28 @@ func TestResourceURIsAreShownOnlyWhenAskedFor(t *testing.T) {
 			if got := values(b.span(t, kind, "resources/read"))["mcp.resource.uri"]; (got == "note://secret") != shown {
 				t.Errorf("%s: got URI %q, want it shown: %v", kind, got, shown)
 			}
+		}
+	}
+}
+
+func TestTextsOfPeersInSpansAreShortAndValid(t *testing.T) {
+	b := newBackend(sdktrace.AlwaysSample())
+	o := b.options()
+	o.ResourceURIs = true
+	c := connect(t, mcpclient.InProcess(b.weather(nil, o)), mcpotel.Client(&mcpclient.Options{Middleware: []mcpclient.Middleware{
+		func(mcpclient.Handler) mcpclient.Handler {
+			return func(context.Context, *mcpclient.Request) (any, error) {
+				return nil, mcp.Errorf(mcp.CodeInternal, "%s", strings.Repeat("ü", 1<<20))
+			}
+		},
+	}}, o))
+	if _, err := c.ReadResource(t.Context(), "note:///"+strings.Repeat("a", 247)+"ü"); err == nil {
+		t.Fatal("got no error")
+	}
+	s := b.span(t, trace.SpanKindClient, "resources/read")
+	for _, text := range []string{s.Status().Description, values(s)["mcp.resource.uri"]} {
+		if text == "" || len(text) > 256 || !utf8.ValidString(text) {
+			t.Errorf("got %d bytes, valid: %v; want 1 to 256 valid ones", len(text), utf8.ValidString(text))
 		}
 	}
 }
