@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/fondaco/fondaco/host"
 )
 
 // network is what the checks of the network have found. One connection is made, which the checks
@@ -90,7 +92,7 @@ func checkProxy(ctx context.Context, e *examination) {
 	case status == http.StatusProxyAuthRequired:
 		e.fail(ProxyPassword, "export HTTPS_PROXY=http://USER:PASSWORD@"+hostPort(proxy), "the proxy %s wants a user and a password: it answered HTTP 407", hostPort(proxy))
 	case status != http.StatusOK:
-		e.fail(ProxyRefused, "export NO_PROXY="+u.Hostname(), "the proxy %s does not connect to %s: it answered HTTP %d", hostPort(proxy), hostPort(u), status)
+		e.fail(ProxyRefused, "export NO_PROXY="+host.ShellQuote(u.Hostname()), "the proxy %s does not connect to %s: it answered HTTP %d", hostPort(proxy), hostPort(u), status)
 	default:
 		e.pass("the proxy %s connects to %s", hostPort(proxy), hostPort(u))
 	}

@@ -50,6 +50,13 @@ var networkFaults = []fault{
 		make: proxyAnswering(http.StatusForbidden),
 	},
 	{
+		name: "a proxy that refuses a host whose name has characters of a shell", id: doctor.ProxyRefused, text: "does not connect to mcp.example;id:443", fix: "export NO_PROXY='mcp.example;id'",
+		make: func(t *testing.T, u *host.Upstream, o *doctor.Options) {
+			proxyAnswering(http.StatusForbidden)(t, u, o)
+			u.Target = mcpclient.URL("https://mcp.example;id/mcp")
+		},
+	},
+	{
 		name: "a name that no server knows", id: doctor.DNSUnknown, text: "knows the host mcp.example",
 		make: resolving(&net.DNSError{Err: "no such host", Name: "mcp.example", IsNotFound: true}),
 	},

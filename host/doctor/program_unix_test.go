@@ -136,6 +136,18 @@ esac; done`, "notes-server")
 	},
 }
 
+// TestRuntimeGetsTheVariablesOfTheServerAlone: the program that is asked for its version may be one of the project.
+func TestRuntimeGetsTheVariablesOfTheServerAlone(t *testing.T) {
+	t.Parallel()
+	u := &host.Upstream{Key: "notes"}
+	dir := program(t, u, `[ "$1" = --version ] && env >variables; echo v20.0.0; exit 1`, "node")
+	doctor.Examine(t.Context(), u, nil)
+	got, err := os.ReadFile(filepath.Join(dir, "variables"))
+	if err != nil || strings.Contains(string(got), "FONDACO_TEST_WITHHELD") {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 // TestEachIDIsFoundInTestsAndExplained compares the IDs with the table of faults and with the page.
 func TestEachIDIsFoundInTestsAndExplained(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fondaco/fondaco/host"
 )
 
 // runtimes are the programs that run other programs, with the one that each needs and the arguments by
@@ -69,7 +71,7 @@ func checkRuntime(ctx context.Context, e *examination) {
 		e.fail(RuntimeDaemon, "docker info", "the Docker daemon does not answer: %v", err)
 		return
 	case err != nil:
-		e.fail(RuntimeFailed, path+" "+strings.Join(r.version, " "), "%s does not print its version: %v", path, err)
+		e.fail(RuntimeFailed, host.ShellQuote(path)+" "+strings.Join(r.version, " "), "%s does not print its version: %v", path, err)
 		return
 	}
 	if r.needs == "node" {
@@ -92,7 +94,11 @@ func (e *examination) versionOf(ctx context.Context, path string, args []string)
 	c := exec.CommandContext(ctx, path, args...)
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, time.Second
 	t := e.commandTarget()
-	c.Dir, c.Env = t.Dir, os.Environ()
+	withheld := t.WithheldVariables()
+	c.Dir, c.Env = t.Dir, slices.DeleteFunc(os.Environ(), func(variable string) bool { // as when the server is started
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(withheld, name)
+	})
 	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
 		c.Env = append(c.Env, name+"="+t.Env[name])
 	}
