@@ -52,7 +52,9 @@ var networkFaults = []fault{
 	{
 		name: "a proxy that refuses a host whose name has characters of a shell", id: doctor.ProxyRefused, text: "does not connect to mcp.example;id:443", fix: "export NO_PROXY='mcp.example;id'",
 		make: func(t *testing.T, u *host.Upstream, o *doctor.Options) {
-			proxyAnswering(http.StatusForbidden)(t, u, o)
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+			t.Cleanup(proxy.Close)
+			useProxy(o, proxy.URL)
 			u.Target = mcpclient.URL("https://mcp.example;id/mcp")
 		},
 	},
