@@ -2,12 +2,15 @@ package cli
 
 import (
 	"encoding/json/v2"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/internal/hostiletext"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // A client writes ids, methods, names and what it calls itself.
@@ -40,12 +43,14 @@ func TestReportedPrincipalsAreNumbered(t *testing.T) {
 
 func TestPrivateTextHasNoNamesOfPeople(t *testing.T) {
 	m := &Main{Env: []string{"HOME=/srv/people/anna", "USER=anna"}}
+	m.secrets.configure([]host.Upstream{{Target: mcpclient.URL("https://a.example"), Header: http.Header{"X-Key": {"anna:correct horse"}}}})
 	p := newPrivateText(m)
 	for text, want := range map[string]string{
 		"open /srv/people/anna/x: denied":    "open ~/x: denied",
 		"by anna anna, not by annabel":       "by [name] [name], not by annabel",
 		"/home/ben/work and /Users/Ben/x":    "/home/[user]/work and /Users/[user]/x",
 		`C:\Users\Ben\x`:                     `C:\Users\[user]\x`,
+		"refused anna:correct horse":         "refused [hidden]",
 		"Authorization: Bearer abcdefabcdef": "Authorization: [hidden]",
 	} {
 		if got := p.of(text); got != want {

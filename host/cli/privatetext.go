@@ -62,8 +62,9 @@ func newPrivateText(m *Main) *privateText {
 // otherHome matches the home directories of any user.
 var otherHome = regexp.MustCompile(`(?i)((?:/home|/Users|[a-z]:(?:\\|/)Users)(?:\\|/))[^/\\\s"':;,]+`)
 
-// of returns a text without them.
+// of returns a text without them. Secrets go first: one with a name in it is no longer known without the name.
 func (p *privateText) of(text string) string {
+	text = p.secrets.redactAll(text)
 	for _, home := range p.homes {
 		text = strings.ReplaceAll(text, home, "~")
 	}
@@ -73,5 +74,5 @@ func (p *privateText) of(text string) string {
 			text = p.names.ReplaceAllString(text, "${1}[name]${3}")
 		}
 	}
-	return p.secrets.redactAll(text)
+	return text
 }
