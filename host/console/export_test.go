@@ -9,6 +9,7 @@ const (
 	KeptDurations = keptDurations
 	MaxFields     = maxFields
 	MaxDepth      = maxDepth
+	MaxFollowed   = maxFollowed
 	MaxImages     = maxImages
 	MaxImageBytes = maxImageBytes
 	MaxShownText  = maxShownText

@@ -16,6 +16,9 @@ const (
 	maxDepth = 4
 	// maxFields limits the fields of a form. A tool with more has one field with JSON.
 	maxFields = 200
+	// maxFollowed limits the bytes that are read to follow references in a schema: each is looked up
+	// in the whole schema. A field with a further reference is one with JSON.
+	maxFollowed = 16 << 20
 )
 
 // field is a part of a form for a JSON Schema.
@@ -92,8 +95,9 @@ type schemaNode struct {
 
 // formBuilder makes the fields for a schema.
 type formBuilder struct {
-	root   jsontext.Value
-	fields int
+	root     jsontext.Value
+	fields   int
+	followed int // bytes
 }
 
 // newForm returns the fields for the schema of an object, or false if a form cannot express it.
@@ -119,6 +123,9 @@ func (b *formBuilder) node(raw jsontext.Value) (n schemaNode, ok bool) {
 		case n.Ref == "":
 			return n, true
 		case !local:
+			return n, false
+		}
+		if b.followed += len(b.root); b.followed > maxFollowed {
 			return n, false
 		}
 		if raw, ok = valueAt(b.root, pointer); !ok {

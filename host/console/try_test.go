@@ -143,6 +143,15 @@ func TestArgumentsThatNoFormExpressesAreWrittenAsJSON(t *testing.T) {
 	}
 }
 
+func TestReferencesOfASchemaAreFollowedUpToALimit(t *testing.T) {
+	t.Parallel()
+	schema := `{"type":"object","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"const":1}},"properties":{"x":{"oneOf":[` + strings.Repeat(`{"$ref":"#/$defs/a"},`, 1500) + `{"const":2}]}}}`
+	page := enter(t, newConsole(t, tryHost(schema))).get(toolPage)
+	if !strings.Contains(page, `<textarea name="/x"`) {
+		t.Errorf("got %.2000s, want the field as JSON", page)
+	}
+}
+
 func TestResultsAreShownByTheirKind(t *testing.T) {
 	t.Parallel()
 	s := tryHost(`{"type": "object"}`)
