@@ -53,6 +53,8 @@ var (
 	endings = []string{"password", "passwords", "passwd", "passphrase", "pwd", "secret", "secrets", "apikey"}
 	// facts follow words for a secret in the name of something that is none, such as password_length.
 	facts = []string{"count", "limit", "budget", "length", "size", "type", "url", "uri", "endpoint", "policy", "expiry"}
+	// last mean a secret at the end of a name in a log, such as smtp_pass.
+	last = []string{"pass", "creds"}
 	// parts mean a secret wherever they are in a name whose words are run together.
 	parts = []string{
 		"password", "passwd", "passphrase", "passcode", "secret", "apikey", "privatekey", "accesskey", "credential", "authorization", "cookie",
@@ -103,6 +105,9 @@ func endsInSecret(word string) bool {
 func Contains(name string) bool {
 	words := Words(name)
 	if Mean(words, Hidden) {
+		return true
+	}
+	if n := len(words); n > 0 && slices.Contains(last, words[n-1]) {
 		return true
 	}
 	text := strings.Join(words, "")

@@ -16,9 +16,10 @@ func TestNamesOfSecrets(t *testing.T) {
 	}{
 		{`password userPassword user_password dbpassword APIKey x-api-key X-API-Key api.keys clientsecret token2 OTPCode one-time-password
 			sessionId Authorization cookies oauth2Token cardPin`, true, true},
-		{"key auth code pass tokens sig creds", true, false}, // alone
-		{"csrftoken mysecretvalue xapikeyhash secretion password_length", false, true},
-		{"passenger compass keyboard monkey primary_key sort-key tokenizer max_tokens author decode status_code tokenCount token_url url", false, false},
+		{"key auth code tokens sig", true, false}, // alone
+		{"pass creds", true, true},
+		{"db_pass SMTP_PASS userPass aws-creds csrftoken mysecretvalue xapikeyhash secretion password_length", false, true},
+		{"passenger pass_count bypass compass keyboard monkey primary_key sort-key tokenizer max_tokens author decode status_code tokenCount token_url url", false, false},
 	} {
 		for name := range strings.FieldsSeq(test.names) {
 			if got := secretname.Is(secretname.Words(name)); got != test.is {
