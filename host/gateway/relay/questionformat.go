@@ -8,7 +8,7 @@ import (
 )
 
 // withoutHopFields removes the fields of a question's params that belong to one
-// connection only: metadata and tasks. It also removes the context of servers, see
+// connection only: metadata and tasks. Messages and tools keep the metadata that is their own. It also removes the context of servers, see
 // link.Capabilities.
 func withoutHopFields(params any) any {
 	switch p := params.(type) {
@@ -16,6 +16,7 @@ func withoutHopFields(params any) any {
 		p.Task, p.Meta = nil, nil
 	case *mcp.CreateMessageParams:
 		p.Task, p.Meta, p.IncludeContext = nil, nil, ""
+		cleanSampling(p)
 	case *mcp.EmptyParams:
 		p.Meta = nil
 	}
