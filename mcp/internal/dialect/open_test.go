@@ -346,9 +346,8 @@ func TestInitializeOpensASessionWhateverItsMetadataSays(t *testing.T) {
 	} {
 		m := decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{`+offer+`,`+meta+`}}`)
 		for name, in := range map[string]dialect.TransportInfo{
-			"HTTP":          {Binding: dialect.Streamable, Headers: &dialect.Headers{}},
-			"stream":        {Binding: dialect.Stream},
-			"second client": {Binding: dialect.Stream, Session: &dialect.Session{Facts: dialect.Of(mcp.V20250618)}},
+			"HTTP":   {Binding: dialect.Streamable, Headers: &dialect.Headers{}},
+			"stream": {Binding: dialect.Stream},
 		} {
 			s := newServer()
 			call, err := s.Open(m, in)

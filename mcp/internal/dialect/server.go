@@ -146,9 +146,9 @@ func (s *Server) openUnreadable(m jsonrpc.Message, in TransportInfo, era Era, er
 }
 
 // IsStateless reports whether Open treats m as a message of the stateless era. The method does not
-// matter, but for initialize with the version that a session offers. Without a session, a version header
-// or metadata of the stateless era decide, unless header and metadata name the same revision with
-// sessions. In a session, and in the message that opens one, the keys of the stateless era have
+// matter, but for the first initialize with an offer, which opens a session. Without a session, a version
+// header or metadata of the stateless era decide, unless header and metadata name the same revision with
+// sessions. In a session, the keys of the stateless era have
 // no meaning and belong to clients that send them to all servers; only a message that names a
 // stateless revision as its own is of that era: over HTTP in the version header, over a connection
 // in its metadata.
@@ -157,7 +157,7 @@ func (s *Server) IsStateless(m jsonrpc.Message, h *Headers, inSession bool) bool
 	switch {
 	case h.namesStateless():
 		return true
-	case opensSession(m):
+	case !inSession && opensSession(m):
 		return false
 	case !inSession:
 		return marksStateless(meta) && !h.namesSessionOf(meta)
