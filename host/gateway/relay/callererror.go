@@ -77,10 +77,20 @@ func (c *callerErrors) unavailable(r *mcpserver.Request, err error) error {
 	return newCallerError(method, fmt.Sprintf("upstream %q: %s (incident %s)", c.Key, publicReason(err), incident), whole)
 }
 
-// publicReason returns what callers see of the reason of an error.
+// publicReason returns what callers see of the reason of an error. It says if the call may have run, because
+// models call again otherwise.
 func publicReason(err error) string {
+	_, sent := errors.AsType[*mcpclient.MayHaveRunError](err)
+	_, late := errors.AsType[*deadlineError](err)
+	if sent || late {
+		return shortReason(err) + "; the call may have run"
+	}
+	return shortReason(err)
+}
+
+func shortReason(err error) string {
 	if e, ok := errors.AsType[*deadlineError](err); ok {
-		return e.text + "; the call may have run"
+		return e.text
 	}
 	if e, ok := errors.AsType[*link.NotReadyError](err); ok {
 		return fmt.Sprintf("%s: unavailable", e.State)
@@ -97,10 +107,8 @@ func publicReason(err error) string {
 	if _, ok := errors.AsType[*mcpclient.ProtocolError](err); ok {
 		return "invalid response"
 	}
-	if _, ok := errors.AsType[*mcpclient.MayHaveRunError](err); ok {
-		return "connection lost: unavailable; the call may have run"
-	}
-	if _, ok := errors.AsType[*mcpclient.LostError](err); ok {
+	_, lost := errors.AsType[*mcpclient.LostError](err)
+	if _, unanswered := errors.AsType[*mcpclient.MayHaveRunError](err); lost || unanswered {
 		return "connection lost: unavailable"
 	}
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
