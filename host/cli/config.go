@@ -55,6 +55,9 @@ func (v *configCommand) run(_ context.Context, m *Main, operands []string) error
 	}
 	switch operands[0] {
 	case "path":
+		if v.json {
+			return m.writeDocument(document{"path": path})
+		}
 		return m.writeLine("%s", path)
 	case "check":
 		return v.check(m, path)
@@ -86,11 +89,34 @@ func (v *configCommand) check(m *Main, path string) error {
 	if v.strict {
 		problems += len(c.Warnings) - len(c.Disabled)
 	}
+	if v.json {
+		if err := m.writeDocument(v.checked(c, path)); err != nil {
+			return err
+		}
+	}
 	m.message("%s: servers: %d, switched off: %d, broken: %d", path, len(c.Upstreams), len(c.Disabled), len(c.Broken))
 	if problems > 0 {
 		return &codedError{exitUsage, errors.New("the configuration has errors")}
 	}
 	return nil
+}
+
+// checked is the JSON form of a check.
+func (v *configCommand) checked(c *config.Config, path string) document {
+	servers, errs, notes := []string{}, []string{}, []string{}
+	for i := range c.Upstreams {
+		servers = append(servers, c.Upstreams[i].Key)
+	}
+	for _, e := range c.Errors {
+		errs = append(errs, e.Error())
+	}
+	for _, w := range c.Warnings {
+		notes = append(notes, w.Error())
+	}
+	return document{
+		"path": path, "servers": servers, "disabled": append([]string{}, c.Disabled...), "broken": append([]string{}, c.Broken...),
+		"errors": errs, "notes": notes,
+	}
 }
 
 // placeholder is the value of an input whose value is not used.

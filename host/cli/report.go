@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -24,7 +25,9 @@ transports, programs and origins of the servers, their states and reasons, the
 limits that were reached, whether the audit log is as it was written, and of
 the last 1,000 messages of each running host when, from whom to whom, method,
 tool, size and outcome. It has no bodies of messages, arguments, values of
-variables and headers, names of users and home directories.`,
+variables and headers, names of users and home directories. The servers are those
+of the running hosts, or else of the user's own configuration, unless --config
+names one.`,
 	example: "report",
 	make:    func() command { return new(reportCommand) },
 }
@@ -78,10 +81,13 @@ func (v *reportCommand) run(ctx context.Context, m *Main, operands []string) err
 		Report: 1, About: aboutReport, Time: now.UTC(), Version: host.Version, Go: runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH, Hosts: []jsontext.Value{},
 	}
-	r.Configuration = v.configuration(m, &r)
-	r.Audit = m.auditReport(ctx, &r)
 	found, err := m.runningHosts(ctx)
 	r.problem("running hosts", err)
+	r.Configuration.Servers = []shownServer{}
+	for _, path := range v.paths(m, found) {
+		r.Configuration.add(m, &r, path)
+	}
+	r.Audit = m.auditReport(ctx, &r)
 	for _, h := range found {
 		text, err := h.client.Report(ctx)
 		if err != nil {
@@ -110,17 +116,29 @@ func (r *faultReport) problem(what string, err error) {
 	}
 }
 
-// configuration describes the servers of the configuration, and from then on hides their secrets.
-func (v *reportCommand) configuration(m *Main, r *faultReport) (shown reportedConfig) {
-	shown.Servers = []shownServer{}
-	path := cmp.Or(v.config, config.Find(m.getenv))
-	if path == "" {
-		return shown
+// paths returns the configurations to describe: that of --config, else those of the running hosts, else the
+// user's own.
+func (v *reportCommand) paths(m *Main, found []*foundHost) (paths []string) {
+	if v.config != "" {
+		return []string{v.config}
 	}
+	for _, h := range found {
+		if path := h.status.ConfigPath; path != "" && !h.status.Demonstration && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	if own := config.Find(m.getenv); len(paths) == 0 && own != "" {
+		paths = append(paths, own)
+	}
+	return paths
+}
+
+// add describes the servers of a configuration, and from then on hides their secrets.
+func (shown *reportedConfig) add(m *Main, r *faultReport, path string) {
 	c, err := config.Load(path, &config.Options{Env: m.getenv, Ask: placeholder})
 	if err != nil {
 		r.problem("configuration", err)
-		return shown
+		return
 	}
 	m.secrets.configure(c.Upstreams)
 	for i := range c.Upstreams {
@@ -135,8 +153,7 @@ func (v *reportCommand) configuration(m *Main, r *faultReport) (shown reportedCo
 	for _, e := range c.Errors {
 		shown.Errors = append(shown.Errors, e.Error())
 	}
-	shown.Warnings = len(c.Warnings)
-	return shown
+	shown.Warnings += len(c.Warnings)
 }
 
 // auditReport verifies the audit log.
