@@ -27,6 +27,7 @@ type source struct {
 	servers       []console.Server  // guarded by mu
 	restarted     []string          // guarded by mu
 	failure       error             // guarded by mu: of each action
+	callFailure   error             // of calls alone
 	inbox         console.Inbox     // guarded by mu
 	messages      []traffic.Message // guarded by mu
 	decisions     []console.Decision
@@ -60,6 +61,9 @@ func (s *source) Config(context.Context) (*console.Config, error) { return &s.co
 func (s *source) Surface(context.Context) (*mcp.Surface, error) { return &s.surface, s.failure }
 
 func (s *source) Call(_ context.Context, tool *mcp.Tool, arguments jsontext.Value) (*mcp.CallToolResult, error) {
+	if s.callFailure != nil {
+		return nil, s.callFailure
+	}
 	return s.result, s.do("call " + tool.Name + " " + string(arguments))
 }
 

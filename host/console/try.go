@@ -127,13 +127,18 @@ func (c *Console) callTool(r *http.Request, s *session, tool *mcp.Tool, v *view)
 		v.Message, v.Failed = "Nothing was sent. "+shown(err.Error()), true
 		return
 	}
+	command := "fondaco call " + host.ShellQuote(host.DisplayName(tool.Name)) + " " + host.ShellQuote(string(arguments))
 	started := time.Now()
 	result, err := c.source.Call(r.Context(), tool, arguments)
+	if mcp.CodeOf(err) == mcp.CodeMissingCapability {
+		v.Message, v.Failed = "The server asks a question during the call, which this page cannot show. A terminal can: "+shown(command), true
+		return
+	}
 	if err != nil {
 		v.Message, v.Failed = shown(err.Error()), true
 		return
 	}
-	t.Result = &resultView{Failed: result.IsError, Took: time.Since(started), Command: "fondaco call " + host.ShellQuote(host.DisplayName(tool.Name)) + " " + host.ShellQuote(string(arguments))}
+	t.Result = &resultView{Failed: result.IsError, Took: time.Since(started), Command: command}
 	t.Result.Blocks = c.blocksOf(s, result.Content)
 	if result.StructuredContent != nil {
 		t.Result.Blocks = append(t.Result.Blocks, block{Title: "Structured content", Text: indented(result.StructuredContent)})

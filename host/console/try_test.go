@@ -4,6 +4,7 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -149,6 +150,18 @@ func TestReferencesOfASchemaAreFollowedUpToALimit(t *testing.T) {
 	page := enter(t, newConsole(t, tryHost(schema))).get(toolPage)
 	if !strings.Contains(page, `<textarea name="/x"`) {
 		t.Errorf("got %.2000s, want the field as JSON", page)
+	}
+}
+
+func TestCallThatAsksAQuestionHasTheCommandThatAnswersIt(t *testing.T) {
+	t.Parallel()
+	s := tryHost(`{"type": "object", "properties": {"from": {"type": "string"}}}`)
+	s.callFailure = fmt.Errorf("call: %w", mcp.Errorf(mcp.CodeMissingCapability, "elicitation/create: the client did not declare the capability for it"))
+	b := enter(t, newConsole(t, s))
+	b.get(toolPage)
+	_, body := b.post(toolPage, "/from", "Rome")
+	if want := html.EscapeString(`A terminal can: fondaco call air/book '{"from":"Rome"}'`); !strings.Contains(body, want) {
+		t.Errorf("got %s, want %s", body, want)
 	}
 }
 
