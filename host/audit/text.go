@@ -6,8 +6,9 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// beyondOrigin matches a URL up to its origin, and the rest of it, which may contain secrets.
-var beyondOrigin = regexp.MustCompile(`(?i)\b((?:https?|wss?)://[^/\s"'?#]+)[/?#][^\s"']*`)
+// beyondOrigin matches a URL up to its origin, and the rest of it, which may contain secrets, without a mark of
+// the sentence behind it.
+var beyondOrigin = regexp.MustCompile(`(?i)\b((?:https?|wss?)://[^/\s"'?#]+)[/?#](?:[^\s"']*[^\s"':;,])?`)
 
 // TextRedactor returns a function that removes secrets from a line of a log: the given ones, what looks
 // like one, and all of an HTTP URL but its origin.

@@ -15,6 +15,8 @@ func TestLinesOfLogsHaveNoSecrets(t *testing.T) {
 	redact := audit.TextRedactor([]string{"hunter22", "short"})
 	for text, want := range map[string]string{
 		`Post "https://a.example/k3y/mcp?q=1": refused`: `Post "https://a.example/[hidden]": refused`,
+		"connect to https://a.example/k3y: refused":     "connect to https://a.example/[hidden]: refused",
+		"https://a.example/?k3y=k3y;:,x;":               "https://a.example/[hidden];",
 		"http://127.0.0.1:80?x":                         "http://127.0.0.1:80/[hidden]",
 		"at https://a.example, ok":                      "at https://a.example, ok",
 		"wss://ada:pw@a.example/x":                      "wss[hidden]a.example/[hidden]",
