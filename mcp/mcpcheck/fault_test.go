@@ -1,6 +1,7 @@
 package mcpcheck_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -228,6 +230,38 @@ func TestCarelessHTTPServersAreFound(t *testing.T) {
 	}
 	if r.Worst() != mcpcheck.Fault || !slices.Equal(heard, r.Results) || r.Server.Name != "simple" || !slices.Equal(r.Revisions, []mcp.Revision{mcp.V20250618}) {
 		t.Errorf("got %s, %v, %v, %d of %d results, want those of the server", r.Worst(), r.Server, r.Revisions, len(heard), len(r.Results))
+	}
+}
+
+// A server that has ended is one fault, and not one of each check that follows.
+func TestServerThatEndsIsOneFault(t *testing.T) {
+	t.Parallel()
+	simple, ended := new(simpleServer), new(atomic.Bool)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil || ended.Load() || bytes.Contains(raw, []byte("tools/call")) {
+			ended.Store(true)
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+		simple.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{URL: web.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, skipped := 0, 0
+	for _, one := range r.Results {
+		switch {
+		case one.Status == mcpcheck.Fault:
+			faults++
+		case one.Status == mcpcheck.Skipped && strings.Contains(one.Text, "still no new connection"):
+			skipped++
+		}
+	}
+	if faults != 2 || skipped < 10 {
+		t.Errorf("got %d faults, %d checks skipped, want the request that ended the server, the next one, and no other", faults, skipped)
 	}
 }
 

@@ -33,6 +33,8 @@ type prober struct {
 	revision mcp.Revision
 	peer     peer
 	lastID   int
+	// gone is set after a connection could not be made, which is a fault once.
+	gone bool
 }
 
 // probe sends all probes in a revision.
@@ -66,8 +68,13 @@ func (p *prober) run(ctx context.Context, one *probe) (Status, string) {
 		return Skipped, "the server has no " + one.needs
 	}
 	if err := p.begin(ctx); err != nil {
+		if p.gone {
+			return Skipped, fmt.Sprintf("still no new connection: %v", err)
+		}
+		p.gone = true
 		return Fault, fmt.Sprintf("no new connection: %v", err)
 	}
+	p.gone = false
 	status, text := one.send(ctx, p)
 	if p.peer == nil { // the probe has used a connection of its own
 		return status, cmp.Or(text, asSpecified)
