@@ -51,13 +51,20 @@ func (s *consoleSource) Servers() []console.Server {
 	return all
 }
 
-// mendingCommand is what the user can type when a server is not ready, empty if nothing is known.
+// mendingCommand is what the user can type when a server is not ready, at least to find out why, empty if nothing is
+// known.
 func (h *hostProcess) mendingCommand(s *host.Status) string {
 	switch {
 	case s.State == host.NeedsSignIn:
 		return h.main.signInCommand(s.Key, h.config)
 	case s.State == host.NeedsApproval, s.WaitingCount > 0:
 		return h.main.approveCommand(s.Key, h.config)
+	case s.State == host.Failed, s.State == host.Suspended:
+		command := h.main.program() + " doctor " + quote(cleanLine(s.Key))
+		if h.config != "" {
+			command += " --config " + quote(h.config)
+		}
+		return command
 	}
 	return ""
 }

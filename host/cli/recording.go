@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -65,10 +67,14 @@ func (v *recordCommand) run(ctx context.Context, m *Main, operands []string) (er
 	} else {
 		m.info("recording in %s for %v; Ctrl-C ends it", operands[0], v.request.For)
 	}
-	if err := r.client.Record(ctx, v.request); err != nil && ctx.Err() == nil {
-		return err
+	err = r.client.Record(ctx, v.request)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return nil
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return codedErrorf(exitUnreachable, "the host has ended; what it has recorded is in %s", operands[0])
 	}
-	return nil
+	return err
 }
 
 // recordings are the directories in which a host records. The zero value has none.
