@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp/mcpcheck"
@@ -51,7 +53,7 @@ func (v *checkCommand) run(ctx context.Context, m *Main, operands []string) erro
 	}
 	r, err := mcpcheck.Run(ctx, *target, o)
 	if r == nil {
-		return &codedError{exitUnreachable, err}
+		return unusable(err, v.url != "")
 	}
 	if v.json {
 		for i := range r.Results {
@@ -78,6 +80,15 @@ func (v *checkCommand) run(ctx context.Context, m *Main, operands []string) erro
 		return &codedError{exitProtocol, errors.New("the server has faults")}
 	}
 	return nil
+}
+
+// unusable is the error for a server that cannot be used in any revision.
+func unusable(err error, url bool) error {
+	advice := ""
+	if refused, ok := errors.AsType[*mcpclient.HTTPError](err); ok && url && refused.Status == http.StatusUnauthorized {
+		advice = "\nThe server wants credentials: --token TOKEN or --header 'KEY: VALUE' sends them"
+	}
+	return codedErrorf(exitUnreachable, "%s%s", strings.TrimPrefix(err.Error(), "check: "), advice)
 }
 
 // checked returns the server of the command line. The user has typed it, and needs no approval.
