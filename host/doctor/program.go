@@ -116,8 +116,11 @@ func existing(path string) string {
 
 // interpreterOf returns the program that the first line of a script names, empty if there is none.
 func interpreterOf(path string) string {
+	if runtime.GOOS == "windows" || existing(path) == "" { // nobody may ever write to a pipe
+		return ""
+	}
 	f, err := os.Open(path)
-	if err != nil || runtime.GOOS == "windows" {
+	if err != nil {
 		return ""
 	}
 	defer f.Close()

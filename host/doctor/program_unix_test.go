@@ -3,11 +3,13 @@
 package doctor_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -145,6 +147,29 @@ func TestRuntimeGetsTheVariablesOfTheServerAlone(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(dir, "variables"))
 	if err != nil || strings.Contains(string(got), "FONDACO_TEST_WITHHELD") {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestPipesOfAProjectStopNothing: what a project names is looked at before the user approves it.
+func TestPipesOfAProjectStopNothing(t *testing.T) {
+	t.Parallel()
+	u := &host.Upstream{Key: "notes"}
+	pipe := filepath.Join(program(t, u, "", "notes-server"), "notes-server")
+	if err := syscall.Mkfifo(pipe, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	u.Origin.File = "mcp.json"
+	u.Source = &host.Source{URL: host.Text{References: []host.Reference{{Kind: host.FileReference, Name: pipe}}}}
+	denied := func(context.Context) (*doctor.Admission, error) { return &doctor.Admission{Denied: "denied"}, nil }
+	ended := make(chan *doctor.Report, 1)
+	go func() { ended <- doctor.Examine(t.Context(), u, &doctor.Options{Admit: denied}) }()
+	select {
+	case r := <-ended:
+		if f := r.FirstFault(); f == nil || f.ID != doctor.ApprovalDenied {
+			t.Errorf("got %+v, want only the denial", f)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the examination hangs")
 	}
 }
 
