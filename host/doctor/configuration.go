@@ -49,6 +49,10 @@ func (e *examination) checkReferences() {
 				e.fail(ConfigurationMissing, exportCommand(ref.Name), "the configuration refers to the environment variable %s, which is not set", ref.Name)
 			}
 		case host.FileReference:
+			if err := e.checkLocal(ref.Name); err != nil {
+				e.fail(ConfigurationFile, e.opts.command("config", "check"), "the configuration refers to a file that is not read: %v", err)
+				continue
+			}
 			if info, err := os.Stat(ref.Name); err == nil && !info.Mode().IsRegular() {
 				continue // nobody may ever write to a pipe
 			}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
 // checkProgram finds the program of the server, its working directory, and the interpreter of a script. It
@@ -89,7 +90,7 @@ func (e *examination) lookUp(name string) (path string, err error) {
 	}
 	notExecutable := ""
 	for _, dir := range filepath.SplitList(search) {
-		if !filepath.IsAbs(dir) {
+		if !filepath.IsAbs(dir) || e.checkLocal(dir) != nil {
 			continue
 		}
 		found, err := exec.LookPath(filepath.Join(dir, name))
@@ -104,6 +105,12 @@ func (e *examination) lookUp(name string) (path string, err error) {
 		return notExecutable, fs.ErrPermission
 	}
 	return "", exec.ErrNotFound
+}
+
+// checkLocal returns an error for a path on another machine that a project names. Nothing is looked at there
+// before the approval.
+func (e *examination) checkLocal(path string) error {
+	return userfile.CheckLocal(path, e.upstream.Origin.Project)
 }
 
 // existing returns a path if a file is there, else nothing.

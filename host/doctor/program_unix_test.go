@@ -173,6 +173,17 @@ func TestPipesOfAProjectStopNothing(t *testing.T) {
 	}
 }
 
+func TestFileOfAProjectOnAnotherMachineIsNotLookedAt(t *testing.T) {
+	t.Parallel()
+	u := &host.Upstream{Key: "notes", Origin: host.Origin{File: "mcp.json", Project: t.TempDir()}}
+	program(t, u, "exit 1", "notes-server")
+	u.Source = &host.Source{URL: host.Text{References: []host.Reference{{Kind: host.FileReference, Name: `\\evil.example\share\token`}}}}
+	r := doctor.Examine(t.Context(), u, nil)
+	if f := r.FirstFault(); f == nil || f.ID != doctor.ConfigurationFile || !strings.Contains(f.Text, "leads to another machine") {
+		t.Errorf("got %+v, want a fault of the file on another machine", f)
+	}
+}
+
 // TestEachIDIsFoundInTestsAndExplained compares the IDs with the table of faults and with the page.
 func TestEachIDIsFoundInTestsAndExplained(t *testing.T) {
 	t.Parallel()
