@@ -1,8 +1,11 @@
 package traffic
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"os"
@@ -223,10 +226,32 @@ func (f *sessionFile) Write(line []byte) (int, error) {
 	}
 	text := slices.Clone(line)
 	if hide := f.directory.hide; hide != nil {
-		text = []byte(hide(string(line)))
+		text = hidden(line, hide)
 	}
-	f.directory.enqueue(queuedLine{f, text})
+	if len(text) > 0 {
+		f.directory.enqueue(queuedLine{f, text})
+	}
 	return len(line), nil
+}
+
+// hidden returns a line without secrets. If one was a number, what is left is no JSON, and nobody could read the
+// recording: the line then lacks the body of the message, or is nil if that is not enough.
+func hidden(line []byte, hide func(string) string) []byte {
+	text := []byte(hide(string(line)))
+	if bytes.Equal(text, line) || jsontext.Value(text).IsValid() {
+		return text
+	}
+	var l mcpwire.Line
+	if json.Unmarshal(line, &l) != nil {
+		return nil
+	}
+	l.Payload, l.Cut = nil, true
+	short, err := json.Marshal(&l)
+	text = []byte(hide(string(short) + "\n"))
+	if err != nil || !jsontext.Value(text).IsValid() {
+		return nil
+	}
+	return text
 }
 
 // enqueue queues a line, or counts it as lost if there is no room.

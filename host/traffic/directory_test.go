@@ -202,3 +202,14 @@ func TestSessionWithAnIDThatIsNoTextIsRecorded(t *testing.T) {
 		}
 	}
 }
+
+func TestSecretThatIsANumberLeavesARecordingThatCanBeRead(t *testing.T) {
+	o := &traffic.DirectoryOptions{Hide: func(line string) string { return strings.ReplaceAll(line, "654321", "[hidden]") }}
+	got := recordIn(t, filepath.Join(t.TempDir(), "recordings"), o, func(d *traffic.Directory) {
+		d.Record("git", sent(4, `{"id":1,"method":"tools/call","params":{"n":654321}}`))
+		d.Record("git", sent(4, `{"id":2,"method":"tools/list","params":{"a":"654321"}}`))
+	})["git-c4"]
+	if got == nil || len(got.Lines) != 2 || !got.Lines[0].Cut || got.Lines[0].Payload != nil || string(got.Lines[1].Payload) != `{"a":"[hidden]"}` {
+		t.Errorf("got %+v", got)
+	}
+}
