@@ -315,3 +315,27 @@ func TestSlowStartIsNotAFailedCall(t *testing.T) {
 		}
 	})
 }
+
+// Each start of a silent server takes minutes, in which a person wants to know why it is not there.
+func TestStateOfAServerThatStartsAgainSaysWhyItFailedBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New([]host.Upstream{{Key: "s", Target: mcpclient.InProcess(serverFunc(silentServer))}}, &gateway.Options{Logger: quiet})
+		t.Cleanup(g.Close)
+		g.Start(t.Context())
+		failed := false
+		for range 600 {
+			time.Sleep(time.Second)
+			s := g.Status()[0]
+			if s.State != host.Starting {
+				failed = true
+			} else if failed {
+				if !strings.HasPrefix(s.Reason, "the last attempt: ") {
+					t.Errorf("got the reason %q while it starts again, want that of the last attempt", s.Reason)
+				}
+				return
+			}
+		}
+		t.Error("the server does not start again")
+	})
+}

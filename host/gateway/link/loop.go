@@ -14,6 +14,8 @@ import (
 type loop struct {
 	*Conn
 	backoff backoff
+	// lastFailure says why the attempt before has failed, or is empty.
+	lastFailure string
 	// listedAt is Conn.sessionsLost when the last read of the lists began, or -1 before the first read
 	// since the server was connected to.
 	listedAt int64
@@ -24,7 +26,7 @@ func (l *loop) run(ctx context.Context) {
 	defer l.cancel()
 	defer l.state.close()
 	for l.waitToStart(ctx) {
-		l.setState(host.Starting, "", time.Time{})
+		l.setState(host.Starting, l.lastFailure, time.Time{}) // a start may take minutes
 		client, err := l.Connect(ctx, l.Conn)
 		began := time.Now()
 		if err == nil {
@@ -220,6 +222,7 @@ func (l *loop) notifyState() {
 
 // recordEnd sets the state after a connection has ended or could not be made.
 func (l *loop) recordEnd(err error, lasted time.Duration) {
+	l.lastFailure = ""
 	switch {
 	case err == nil:
 		l.setState(host.Idle, "", time.Time{})
@@ -234,6 +237,7 @@ func (l *loop) recordEnd(err error, lasted time.Duration) {
 		if suspended {
 			state = host.Suspended
 		}
+		l.lastFailure = "the last attempt: " + err.Error()
 		l.setState(state, err.Error(), time.Now().Add(pause))
 	}
 }
