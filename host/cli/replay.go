@@ -87,6 +87,7 @@ func (v *replayCommand) run(ctx context.Context, m *Main, operands []string) err
 	p := mcpreplay.NewPlayer(&mcpreplay.Options{Ignore: v.ignored}, recs...)
 	o := &mcpclient.Options{Revisions: revisions}
 	p.Answer(o)
+	v.asksNobody = true
 	c, err := v.connect(ctx, m, "", o)
 	if err != nil {
 		return err

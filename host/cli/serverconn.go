@@ -32,6 +32,7 @@ const (
 //   - else the running host, by its control socket;
 //   - else a host in this process, with the user's own configuration.
 type serverFlags struct {
+	asksNobody bool // the options of connect have what answers questions, or the client takes none
 	output
 	url     string
 	config  string
@@ -78,7 +79,7 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 		o.Timeouts.Call, o.Timeouts.MaxCall, o.Timeouts.Connect = -1, -1, 2*e.timeout // ctx has the timeout
 	}
 	p := &serverConn{questions: &elicitor{to: m}}
-	if o.ElicitForm == nil {
+	if o.ElicitForm == nil && !e.asksNobody {
 		p.questions.handle(o)
 	}
 	target, err := e.target(ctx, m, key, p, o)
