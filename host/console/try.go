@@ -127,7 +127,7 @@ func (c *Console) callTool(r *http.Request, s *session, tool *mcp.Tool, v *view)
 		v.Message, v.Failed = "Nothing was sent. "+shown(err.Error()), true
 		return
 	}
-	command := "fondaco call " + host.ShellQuote(host.DisplayName(tool.Name)) + " " + host.ShellQuote(string(arguments))
+	command := commandLine("call", host.DisplayName(tool.Name), string(arguments))
 	started := time.Now()
 	result, err := c.source.Call(r.Context(), tool, arguments)
 	if mcp.CodeOf(err) == mcp.CodeMissingCapability {
@@ -181,11 +181,11 @@ func (c *Console) prompt(w http.ResponseWriter, r *http.Request, s *session) {
 func (c *Console) getPrompt(r *http.Request, s *session, v *view) {
 	t := v.Data.(*tryView)
 	fill(t.Fields, r.PostForm)
-	arguments, command := make(map[string]string), "fondaco prompt "+host.ShellQuote(host.DisplayName(t.Name))
+	arguments, operands := make(map[string]string), []string{host.DisplayName(t.Name)}
 	for _, f := range t.Fields {
 		if f.Value != "" {
 			arguments[f.Label] = f.Value
-			command += " " + host.ShellQuote(f.Label+"="+f.Value)
+			operands = append(operands, f.Label+"="+f.Value)
 		}
 	}
 	started := time.Now()
@@ -194,7 +194,7 @@ func (c *Console) getPrompt(r *http.Request, s *session, v *view) {
 		v.Message, v.Failed = shown(err.Error()), true
 		return
 	}
-	t.Result = &resultView{Took: time.Since(started), Command: command}
+	t.Result = &resultView{Took: time.Since(started), Command: commandLine("prompt", operands...)}
 	var contents []mcp.Content
 	for _, m := range result.Messages {
 		contents = append(contents, m.Content)
@@ -217,7 +217,7 @@ func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
 		c.show(w, s, "resource", v)
 		return
 	}
-	t.Result = &resultView{Took: time.Since(started), Command: "fondaco read " + host.ShellQuote(uri)}
+	t.Result = &resultView{Took: time.Since(started), Command: commandLine("read", uri)}
 	var contents []mcp.Content
 	for _, one := range result.Contents {
 		contents = append(contents, mcp.Embed(one))
@@ -306,4 +306,16 @@ func (c *Console) image(w http.ResponseWriter, r *http.Request, s *session) {
 // other live parts compares.
 func (c *Console) still(w http.ResponseWriter, _ *http.Request, s *session) {
 	c.show(w, s, "entered", &view{Title: "Fondaco", Still: true})
+}
+
+// commandLine returns what does the same in a terminal. Names of servers may begin as flags do.
+func commandLine(verb string, operands ...string) string {
+	line := "fondaco " + verb
+	if slices.ContainsFunc(operands, func(o string) bool { return strings.HasPrefix(o, "-") }) {
+		line += " --"
+	}
+	for _, o := range operands {
+		line += " " + host.ShellQuote(o)
+	}
+	return line
 }

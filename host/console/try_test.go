@@ -277,3 +277,12 @@ func TestTextsOfFeaturesAndResultsAreShownAsTexts(t *testing.T) {
 		t.Error("got the name of no tool as it is, want it visible")
 	}
 }
+
+func TestCommandOfATerminalHasNoFlagsOfTheServer(t *testing.T) {
+	t.Parallel()
+	s := tryHost(`{"type": "object"}`)
+	b := enter(t, newConsole(t, s))
+	if _, body := b.post("try/resource", "uri", "--config=evil"); !strings.Contains(body, "fondaco read -- --config=evil") {
+		t.Errorf("got %s, want the URI behind --", body)
+	}
+}
