@@ -185,11 +185,12 @@ func (c *cache[K, V]) get(key K, create func(K) V) V {
 	defer c.mu.Unlock()
 	grown := map[K]V{}
 	if made = c.made.Load(); made != nil {
+		if len(*made) == maxCached {
+			return v
+		}
 		grown = maps.Clone(*made)
 	}
-	if len(grown) < maxCached {
-		grown[key] = v
-		c.made.Store(&grown)
-	}
+	grown[key] = v
+	c.made.Store(&grown)
 	return v
 }

@@ -44,13 +44,14 @@ func (n *names) add(name string) string {
 	if n.has(name) {
 		return name
 	}
-	grown := make(map[string]struct{})
-	if known := n.known.Load(); known != nil {
-		grown = maps.Clone(*known)
+	known := map[string]struct{}{}
+	if p := n.known.Load(); p != nil {
+		known = *p
 	}
-	if len(grown) >= n.max {
+	if len(known) >= n.max {
 		return other
 	}
+	grown := maps.Clone(known)
 	grown[name] = struct{}{}
 	n.known.Store(&grown)
 	return name
