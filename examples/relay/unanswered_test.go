@@ -121,7 +121,7 @@ func TestErrorOfAQuestionWithoutAnAnswer(t *testing.T) {
 		"cannot be asked": {session: `isError input "upstream": `, stateless: `-32021 `},
 		"late":            {elicit: thinks(11 * time.Minute), session: `isError input "upstream": elicitation/create: no answer came in time`, stateless: "-32602 requestState: not valid"},
 		"does not fit": {
-			elicit: answer(row4), session: `isError ask "seat": peer answered -32603`, stateless: `isError ask "seat": peer answered -32603`,
+			elicit: answer(row4), session: `isError ask "seat": peer answered -32602: elicitation/create: answer: content/row: want at least 1, got -4`, stateless: `isError ask "seat": peer answered -32602: elicitation/create: answer: content/row: want at least 1, got -4`,
 			write: func(msg []byte) []byte { return bytes.ReplaceAll(msg, []byte(`"row":4`), []byte(`"row":-4`)) },
 		},
 		"not asked for": {elicit: answer(row4), session: "row 4", stateless: "row 4", write: func(msg []byte) []byte {

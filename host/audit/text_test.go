@@ -45,7 +45,7 @@ func TestReasonsHaveNoMoreOfURLsThanTheOrigin(t *testing.T) {
 		text, _ := os.ReadFile(file)
 		all.Write(text)
 	}
-	if err != nil || strings.Contains(all.String(), "canary") || !strings.Contains(all.String(), "https://a.example:8080/[hidden] refused") {
+	if err != nil || strings.Contains(all.String(), "canary") || !strings.Contains(all.String(), "https://a.example:8080/[hidden]: refused") {
 		t.Errorf("got %s, %v", all.String(), err)
 	}
 }
