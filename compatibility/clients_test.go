@@ -65,6 +65,13 @@ var clientRows = []clientRow{
 		},
 	},
 	{
+		name: "initialize-odd-offer", over: overStdio, fresh: true,
+		steps: []step{{
+			send: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"sampling":[],"roots":true,"elicitation":7},"clientInfo":{"name":"odd","version":1}}}`,
+			want: `{"id":1,"result":{"protocolVersion":"2025-06-18"}}`,
+		}},
+	},
+	{
 		name: "stateless-keys-in-a-session",
 		steps: []step{
 			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","_meta":{"io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/protocolVersion":"2025-06-18"}}}`, want: `{"id":1,"result":{"content":[{"text":"text: "}]}}`},

@@ -150,12 +150,30 @@ func TestMalformedInitializeIsRefusedAndMayBeRepeated(t *testing.T) {
 			`{}`,
 			`{"protocolVersion":""}`,
 			`{"protocolVersion":20251125,"capabilities":{},"clientInfo":{"name":"c","version":"0"}}`,
-			`{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":{"name":"c","version":"0"}}`,
-			`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":"c"}`,
+			`{"protocolVersion":["2025-11-25"],"capabilities":{},"clientInfo":{"name":"c","version":"0"}}`,
 		} {
 			w.Refused("initialize", params, -32602)
 		}
 		w.Must("initialize", initialize("2025-11-25"))
+	})
+}
+
+func TestClientThatSaysSomethingOddAboutItselfOpensASession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(nil)
+		s.Tool("who", "", func(ctx context.Context, _ struct{}) (string, error) {
+			r := mcpserver.From(ctx)
+			who, _ := r.Client()
+			can := r.Capabilities()
+			return fmt.Sprintf("%s, roots %v, sampling %v", who.Name, can.Roots != nil, can.Sampling != nil), nil
+		})
+		w := connect(t, s)
+		w.Must("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"roots":true,"sampling":7},"clientInfo":{"name":"c","version":1}}`)
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		if got := string(w.Must("tools/call", `{"name":"who"}`)); !strings.Contains(got, "c, roots true, sampling false") {
+			t.Errorf("got %s, want what can be read", got)
+		}
 	})
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// DecodeLenient decodes what Decode refuses: a result off its format, into a pointer to its type. It reports
-// what it has left out. It fails if nothing can be kept: for a list that is no array, and for types that it does not know.
+// DecodeLenient decodes what Decode refuses: a result off its format, or what a client says about itself
+// in initialize, into a pointer to its type. It reports what it has left out. It fails if nothing can be
+// kept: for a list that is no array, and for types that it does not know.
 //
 //   - A value that stands where a list is wanted is a list of one. A result that is no object is its content.
 //   - An element that cannot be read is left out, and so is a member that may be absent, each alone.
@@ -49,6 +50,10 @@ func DecodeLenient(raw jsontext.Value, out any) (LeftOut, error) {
 		return decodePage(r, raw, out, "resources")
 	case *mcp.ListResourceTemplatesResult:
 		return decodePage(r, raw, out, "resourceTemplates")
+	case *mcp.InitializeParams:
+		if rawjson.Member(raw, "protocolVersion").Kind() == '"' {
+			return decodeLenient(r, raw, out)
+		}
 	case *mcp.InitializeResult:
 		if rawjson.Member(raw, "protocolVersion").Kind() == '"' {
 			return decodeLenient(r, raw, out)
@@ -129,8 +134,9 @@ func newLenientReader() *lenientReader {
 		object[mcp.Annotations](r), object[mcp.ToolAnnotations](r), object[mcp.ToolExecution](r), object[mcp.TasksCapability](r), object[mcp.TaskRequests](r),
 		json.UnmarshalFromFunc(r.readInteger), json.UnmarshalFromFunc(readTruth), json.UnmarshalFromFunc(readBytes),
 		// The peer.
-		whole[mcp.ServerCapabilities](r), whole[mcp.Implementation](r),
+		whole[mcp.ServerCapabilities](r), whole[mcp.ClientCapabilities](r), whole[mcp.Implementation](r),
 		declared[mcp.Capability](r), declared[mcp.ListCapability](r), declared[mcp.ResourcesCapability](r),
+		declared[mcp.ElicitationCapability](r), declared[mcp.SamplingCapability](r), declared[mcp.RootsCapability](r),
 		// Lists.
 		elementwise[[]string](r, decodeElement[string]), elementwise[[]mcp.Role](r, decodeElement[mcp.Role]),
 		elementwise[[]mcp.Icon](r, named(r, func(i *mcp.Icon) string { return i.Src })),

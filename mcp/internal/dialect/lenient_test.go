@@ -164,6 +164,15 @@ func TestItemOfAListLosesABadMemberAlone(t *testing.T) {
 
 func TestHandshakeOffItsFormatKeepsWhatIsGood(t *testing.T) {
 	t.Parallel()
+	const about = `,"clientInfo":{"name":"c","version":"1"}`
+	checkOdd[mcp.InitializeParams](t, []oddRow{
+		{raw: `{"protocolVersion":"1","capabilities":[]` + about + `}`, want: `{"protocolVersion":"1","capabilities":{}` + about + `}`, leftOut: []string{"capabilities"}},
+		{
+			raw:  `{"protocolVersion":"1","capabilities":{"sampling":[],"roots":true,"elicitation":{"form":true},"tasks":7}` + about + `}`,
+			want: `{"protocolVersion":"1","capabilities":{"elicitation":{"form":{}},"sampling":{},"roots":{}}` + about + `}`, leftOut: []string{"capabilities/tasks"},
+		},
+		{raw: `{"protocolVersion":"1","capabilities":{},"clientInfo":{"name":"c","version":1}}`, want: `{"protocolVersion":"1","capabilities":{},"clientInfo":{"name":"c","version":""}}`, leftOut: []string{"clientInfo/version"}},
+	})
 	checkOdd[mcp.InitializeResult](t, []oddRow{
 		{
 			raw:     `{"protocolVersion":"2025-11-25","capabilities":{"tools":true,"prompts":[],"resources":{"subscribe":"yes"},"logging":false,"completions":"x","experimental":[]},"serverInfo":"odd","instructions":["x"],"_meta":[]}`,
@@ -177,6 +186,7 @@ func TestHandshakeOffItsFormatKeepsWhatIsGood(t *testing.T) {
 	})
 	for raw, out := range map[string]any{
 		`{"protocolVersion":7}`:     new(mcp.InitializeResult),
+		`{"protocolVersion":8}`:     new(mcp.InitializeParams),
 		`"x"`:                       new(mcp.InitializeResult),
 		`{"supportedVersions":"x"}`: new(mcp.DiscoverResult),
 		`{"tools":{}}`:              new(mcp.ListToolsResult),

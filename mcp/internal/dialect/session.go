@@ -55,7 +55,9 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 	}
 	var offer mcp.InitializeParams
 	if err := c.Decode(&offer); err != nil {
-		return nil, err
+		if _, unreadable := DecodeLenient(orEmpty(c.Params), &offer); unreadable != nil {
+			return nil, err
+		}
 	}
 	if offer.ProtocolVersion == "" {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "initialize: protocolVersion: want a revision such as %q", Newest(SessionEra).Revision)
