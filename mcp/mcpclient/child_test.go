@@ -174,7 +174,7 @@ func TestCommandThatDoesNotRunReportsTheReason(t *testing.T) {
 		},
 		"says more than a line": {
 			child(t, "stack"),
-			`": the server exited with status 1 before answering initialize: 1 line | 2 line | 3 line | 4 line | throw new Error("[31mWEATHER_KEY") | Error: WEATHER_KEY is not set | at serve.js:1 | Node.js v22`,
+			`": the server exited with status 1 before answering initialize: 0 line | 1 line | 2 line | 3 line | 4 line | throw new Error("[31mWEATHER_KEY") | Error: WEATHER_KEY is not set | Node.js v22`,
 		},
 		"missing": {mcpclient.Command("no-such-program-anywhere"), `connect to command "no-such-program-anywhere": start command: `},
 	} {

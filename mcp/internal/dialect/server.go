@@ -165,10 +165,14 @@ func (s *Server) IsStateless(m jsonrpc.Message, h *Headers, inSession bool) bool
 	return h == nil && namesStateless(rawjson.Member(meta, keyVersion))
 }
 
-// opensSession reports whether a message asks for a session: the stateless era has no such method, and
-// nothing in it offers a version beside its metadata.
+// opensSession reports whether a message asks for a session: it offers a revision that has them. The stateless era
+// has no such method.
 func opensSession(m jsonrpc.Message) bool {
-	return m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize && rawjson.Member(m.Params, "protocolVersion").Kind() == '"'
+	if m.Kind != jsonrpc.Request || m.Method != mcp.MethodInitialize {
+		return false
+	}
+	offer := rawjson.Member(m.Params, "protocolVersion")
+	return offer.Kind() == '"' && !namesStateless(offer)
 }
 
 func (s *Server) factsOf(session *Session) *Facts {
