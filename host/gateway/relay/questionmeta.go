@@ -1,11 +1,6 @@
 package relay
 
-import (
-	"encoding/json/jsontext"
-	"maps"
-
-	"github.com/fondaco/fondaco/mcp"
-)
+import "github.com/fondaco/fondaco/mcp"
 
 // cleanSampling removes from the messages and tools of a sampling request the metadata keys that a server must not
 // send to another server's client: those off the grammar, and those of the protocol, which would speak for the host.
@@ -51,12 +46,5 @@ func cleanContents(contents mcp.Contents) {
 
 // ownKeys returns metadata without the keys that are off the grammar or of the protocol.
 func ownKeys(meta mcp.Meta) mcp.Meta {
-	if len(meta) == 0 {
-		return meta
-	}
-	meta = maps.Clone(meta)
-	maps.DeleteFunc(meta, func(key string, _ jsontext.Value) bool {
-		return mcp.CheckMetaKey(key) != nil || mcp.ReservedMetaKey(key)
-	})
-	return meta
+	return withoutKeys(meta, func(key string) bool { return isOddKey(key) || mcp.ReservedMetaKey(key) })
 }
