@@ -1,10 +1,8 @@
 package limit
 
 import (
-	"cmp"
 	"container/heap"
 	"errors"
-	"slices"
 	"sync"
 )
 
@@ -55,36 +53,6 @@ type Pool struct {
 	bySize ranking[*group]  // guarded by mu
 }
 
-// PoolBounds are the bounds of a Pool in units.
-type PoolBounds struct {
-	// Total limits what all owners together hold.
-	Total int64
-	// Each limits what one owner holds: an authenticated principal, or one anonymous
-	// session or connection. 0 means no such limit.
-	Each int64
-	// Principal takes the place of Each for authenticated principals, unless it is 0.
-	Principal int64
-	// Address limits what one address holds, where addresses distinguish clients. 0 means no
-	// such limit. When it is reached, the address loses idle places for a new one. So does one
-	// of its sessions or connections that has reached Each, of its own places.
-	Address int64
-	// Group limits what one group holds: an authenticated principal, one address, or all clients whose
-	// address does not distinguish them. 0 means no such limit. When it is reached, the group loses a
-	// place of its own as it does in a full pool, or the newcomer is refused.
-	Group int64
-	// KeepBusy keeps busy places from being taken within the newcomer's own group. Idle ones are
-	// taken rather than that a newcomer is refused, unless its group would hold more than theirs.
-	KeepBusy bool
-	// RenewIdle is for things of which all are idle most of the time, such as values that a
-	// client may use again. The member that holds most loses the place that has been idle
-	// longest, rather than its newest. Idle places of others go, of the group or member that
-	// holds most, for a newcomer that needs more than each of them holds:
-	//
-	//   - for a group that would hold as much as they do, or at most 1/64 of Total;
-	//   - within a group also for a member that holds nothing, or no more than they do, so far.
-	RenewIdle bool
-}
-
 // Place is the part of a Pool that one thing holds.
 type Place struct {
 	pool   *Pool
@@ -99,81 +67,6 @@ type Place struct {
 
 	idleIn             *idleList // of its group, while it is idle
 	idleFor, idleSince *Place    // its neighbours there: idle for longer, and less long
-}
-
-// group is the first level of some owners.
-type group struct {
-	rank
-	owner   Owner
-	members map[Member]*member
-	bySize  ranking[*member]
-	unused  idleList // places that were never used
-	idle    idleList // the other idle ones
-}
-
-// member is one owner in its group. Its places form a ring in the order in which they were
-// taken or, with PoolBounds.RenewIdle, became idle last: the oldest one is after the newest.
-type member struct {
-	rank
-	id     Member
-	group  *group
-	newest *Place
-	idle   int // number of its idle places
-}
-
-// append adds a place as the newest one.
-func (m *member) append(p *Place) {
-	p.before, p.after = p, p
-	if m.newest != nil {
-		p.before, p.after = m.newest, m.newest.after
-		p.before.after, p.after.before = p, p
-	}
-	m.newest = p
-}
-
-// unlink removes a place, which still knows where it was.
-func (m *member) unlink(p *Place) {
-	p.wasNewest = m.newest == p
-	switch {
-	case p.after == p:
-		m.newest = nil
-		return
-	case p.wasNewest:
-		m.newest = p.before
-	}
-	p.before.after, p.after.before = p.after, p.before
-}
-
-// relink undoes unlink.
-func (m *member) relink(p *Place) {
-	p.before.after, p.after.before = p, p
-	if p.wasNewest {
-		m.newest = p
-	}
-}
-
-// longestIdle returns the idle place that the member loses first, or nil.
-func (m *member) longestIdle() *Place {
-	for _, list := range []*idleList{&m.group.unused, &m.group.idle} {
-		for p := list.first; p != nil; p = p.idleSince {
-			if p.of == m {
-				return p
-			}
-		}
-	}
-	return nil
-}
-
-// oldestIdle returns the first idle place, or nil.
-func (m *member) oldestIdle() *Place {
-	if m.idle == 0 {
-		return nil
-	}
-	p := m.newest.after
-	for p.idleIn == nil {
-		p = p.after
-	}
-	return p
 }
 
 // NewPool returns an empty pool.
@@ -360,165 +253,6 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 	p.finish(evicted)
 	return evicted, nil
 }
-
-// mayAdd makes room for more units of a member, and returns the places that it detached. Its caller
-// finishes them after it has added the units, because the member can be one of those that lose their
-// last place. If there is no room, mayAdd changes nothing.
-func (p *Pool) mayAdd(m *member, size int64) (evicted []*Place, err error) {
-	g, each := m.group, p.bounds.each(m.group.owner)
-	for each > 0 && m.held > 0 && m.held+size > each {
-		if evicted, err = p.detachNext(evicted, p.ownIdle(m), ErrOwnerFull); err != nil {
-			return nil, err
-		}
-	}
-	for p.hasAddress(g) && g.held > 0 && g.held+size > p.bounds.Address {
-		if evicted, err = p.detachNext(evicted, g.longestIdle(), ErrOwnerFull); err != nil {
-			return nil, err
-		}
-	}
-	for p.bounds.Group > 0 && g.held > 0 && g.held+size > p.bounds.Group {
-		if evicted, err = p.detachNext(evicted, p.ownVictim(m, size), ErrOwnerFull); err != nil {
-			return nil, err
-		}
-	}
-	for p.held > 0 && p.held+size > p.bounds.Total {
-		if evicted, err = p.detachNext(evicted, p.victim(m, size), ErrPoolFull); err != nil {
-			return nil, err
-		}
-	}
-	return evicted, nil
-}
-
-// detachNext detaches one more place to evict. Without one, it restores those before and
-// returns the error.
-func (p *Pool) detachNext(evicted []*Place, victim *Place, err error) ([]*Place, error) {
-	if victim != nil {
-		p.detach(victim)
-		return append(evicted, victim), nil
-	}
-	for _, e := range slices.Backward(evicted) {
-		p.restore(e)
-	}
-	return nil, err
-}
-
-func (b PoolBounds) each(group Owner) int64 {
-	if b.Principal > 0 && group.Principal().Authenticated() {
-		return b.Principal
-	}
-	return b.Each
-}
-
-// victim returns the next place to evict for size units of a member, or nil.
-func (p *Pool) victim(m *member, size int64) *Place {
-	g := p.bySize.first()
-	if g != m.group && m.group.held+size < g.held {
-		return cmp.Or(p.renewable(g.bySize.first()), g.longestIdle(), g.bySize.first().newest)
-	}
-	if p.bounds.RenewIdle {
-		if idle := p.idleVictim(m, size); idle != nil {
-			return idle
-		}
-	}
-	if p.bounds.KeepBusy {
-		if idle := p.idleOfOthers(m.group, size); idle != nil {
-			return idle
-		}
-	}
-	return p.ownVictim(m, size)
-}
-
-// ownVictim returns the next place of its own group to evict for size units of a member, or nil.
-func (p *Pool) ownVictim(m *member, size int64) *Place {
-	if p.bounds.KeepBusy {
-		return m.group.longestIdle()
-	}
-	top := m.group.bySize.first()
-	isTop := top == nil || top == m || m.held+size > top.held
-	if idle := m.group.longestIdle(); idle != nil && m.held+size <= idle.of.held {
-		return idle
-	}
-	if !isTop {
-		return top.newest
-	}
-	return nil
-}
-
-// renewable returns the place of a member that RenewIdle takes first, or nil.
-func (p *Pool) renewable(m *member) *Place {
-	if !p.bounds.RenewIdle {
-		return nil
-	}
-	return m.oldestIdle()
-}
-
-// idleOfOthers returns an idle place of another group that holds at least as much as a group would
-// hold with size more units, or nil: of the group that holds most, and of several that which has been
-// idle longest. It searches only some of the groups that hold most.
-func (p *Pool) idleOfOthers(newcomer *group, size int64) (victim *Place) {
-	const searched = 1024
-	for _, g := range p.bySize[:min(len(p.bySize), searched)] {
-		if g == newcomer || newcomer.held+size > g.held {
-			continue
-		}
-		if idle := g.longestIdle(); idle != nil && (victim == nil || idle.goesBefore(victim)) {
-			victim = idle
-		}
-	}
-	return victim
-}
-
-// goesBefore reports whether an idle place of one group is taken before that of another.
-func (p *Place) goesBefore(other *Place) bool {
-	g, h := p.of.group, other.of.group
-	if g.held != h.held {
-		return g.held > h.held
-	}
-	if unused := p.idleIn == &g.unused; unused != (other.idleIn == &h.unused) {
-		return unused
-	}
-	return int32(p.idleAt-other.idleAt) < 0
-}
-
-// idleVictim returns the idle place that goes for size more units of a member, see
-// PoolBounds.RenewIdle, or nil.
-func (p *Pool) idleVictim(m *member, size int64) *Place {
-	g, little := m.group, p.bounds.Total/64
-	others := p.bySize.largest(func(other *group) bool { return other != g && other.longestIdle() != nil })
-	if others != nil && g.held+size <= others.held {
-		return others.longestIdle()
-	}
-	beside := g.bySize.largest(func(other *member) bool { return other != m && other.idle > 0 })
-	if beside != nil && (m.held <= beside.held || m.held+size <= little) {
-		return beside.oldestIdle()
-	}
-	if p.hasAddress(g) && m.idle > 0 {
-		return m.oldestIdle()
-	}
-	if others != nil && g.held+size <= little {
-		return others.longestIdle()
-	}
-	return nil
-}
-
-// hasAddress reports whether PoolBounds.Address bounds a group.
-func (p *Pool) hasAddress(g *group) bool {
-	return p.bounds.Address > 0 && g.owner.known().address.IsValid()
-}
-
-// ownIdle returns the idle place that a member which has reached PoolBounds.Each loses, or nil.
-func (p *Pool) ownIdle(m *member) *Place {
-	switch {
-	case p.bounds.KeepBusy:
-		return m.longestIdle()
-	case p.hasAddress(m.group):
-		return m.oldestIdle()
-	}
-	return nil
-}
-
-// longestIdle returns the idle place that the group loses first, or nil.
-func (g *group) longestIdle() *Place { return cmp.Or(g.unused.first, g.idle.first) }
 
 func (p *Place) leaveIdle() {
 	if p.of != nil && p.idleIn != nil {
