@@ -3,7 +3,7 @@
 #
 #	make run [ARGS="--config mcp.json"]   build fondaco and start it
 #	make test                             format and all tests; ends in a report and one line of counts
-#	make lint                             vet and staticcheck; types for macOS and Windows
+#	make lint                             vet and staticcheck; types for macOS and Windows; workflows
 #	make nightly [TOPICS="race peers"]    all that .ci/run leaves out, or some of it: .ci/nightly
 #	make slowest                          the packages and tests that took longest in the last run
 #	make platforms                        vet and build for every platform, staticcheck for Windows
@@ -93,10 +93,10 @@ api: go
 checks: bin/tools/checks bin/tools/gotestsum
 test: bin/tools/gofumpt
 lint tools platforms: bin/tools/staticcheck
-lint: bin/tools/typecheck
+lint: bin/tools/typecheck bin/tools/actionlint
 vulnerabilities: bin/tools/govulncheck
 
-programs := $(addprefix bin/tools/,checks typecheck gotestsum gofumpt staticcheck govulncheck benchstat)
+programs := $(addprefix bin/tools/,checks typecheck gotestsum gofumpt staticcheck govulncheck benchstat actionlint)
 .PHONY: $(programs)
 bin/tools/checks:      tool := ./checks
 bin/tools/typecheck:   tool := ./typecheck
@@ -105,6 +105,7 @@ bin/tools/gofumpt:     tool := mvdan.cc/gofumpt
 bin/tools/staticcheck: tool := honnef.co/go/tools/cmd/staticcheck
 bin/tools/govulncheck: tool := golang.org/x/vuln/cmd/govulncheck
 bin/tools/benchstat:   tool := golang.org/x/perf/cmd/benchstat
+bin/tools/actionlint:  tool := github.com/rhysd/actionlint/cmd/actionlint
 $(programs): go
 	@echo "==> build $(@F)"
 	@go -C tools build -o ../bin/tools/ $(tool)

@@ -101,9 +101,11 @@ func toolSteps() []step {
 	}
 }
 
-// lintSteps run vet and staticcheck for Linux, and check the types for the other systems.
+// lintSteps run vet and staticcheck for Linux, and check the types for the other systems and the workflows.
 func lintSteps() []step {
 	list := []step{
+		// What actionlint finds must not depend on the other linters that a machine has.
+		{name: "workflows (actionlint)", command: words("bin/tools/actionlint -shellcheck= -pyflakes=")},
 		{name: "vet", command: words("go vet -tags " + tags + " ./...")},
 		staticcheckStep("linux"),
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,15 +26,11 @@ func TestEverySuiteRunsInCIOrNightly(t *testing.T) {
 // listIn returns the words that a pattern finds in a file of the project.
 func listIn(t *testing.T, name, pattern string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(pattern).FindSubmatch(text)
+	found := regexp.MustCompile(pattern).FindStringSubmatch(projectFile(t, name))
 	if found == nil {
 		t.Fatalf("%s has no line that matches %s", name, pattern)
 	}
-	return words(string(found[1]))
+	return words(found[1])
 }
 
 func TestStateMachineFuzzersRunLonger(t *testing.T) {
