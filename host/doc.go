@@ -3,6 +3,3 @@
 // upstreams, to clients as one server. Each package below does one job and imports no
 // other one of them. All use only the public packages of the SDK.
 package host
-
-// Version is the version of the host, as it is shown to users and peers.
-const Version = "0.1.0-dev"
