@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,37 +18,34 @@ import (
 )
 
 const (
-	// insideReadme is set for the commands of README.md, so that those which run
-	// the tests do not start over.
-	insideReadme = "FONDACO_README_TEST"
 	// commandTimeout includes a build with an empty cache.
 	commandTimeout = 3 * time.Minute
-	// defaultPort is the one that README.md shows.
+	// defaultPort is the one that the host has unless a flag names another.
 	defaultPort = ":7332"
 )
 
-// prelude makes a script stop at its first failure, and replaces two programs: the
-// clone is the copy of this tree that is already there, and of make's goals only
-// those that build and start are made, the others are only looked up.
+// prelude makes a script stop at its first failure, and replaces three commands: what go install gets
+// from the network is built from this tree, the host has a free port, and no browser is opened.
 const prelude = `set -euo pipefail
-git() { [[ "$*" == "clone https://github.com/fondaco/fondaco"* ]]; }
-make() {
-	case "${1-}" in
-	run | build) command make "$@" ;;
-	*) command make --dry-run "$@" >/dev/null ;;
+go() {
+	case "$*" in
+	"install github.com/fondaco/fondaco/cmd/fondaco@latest") command go build -o "$HOME/go/bin/" ./cmd/fondaco ;;
+	*) command go "$@" ;;
+	esac
+}
+fondaco() {
+	case "$1" in
+	up) command fondaco "$@" --addr 127.0.0.1:0 ;;
+	open) command fondaco open --print ;;
+	*) command fondaco "$@" ;;
 	esac
 }
 `
 
-// TestBlocksOfTheReadmeRun pastes each shell block of README.md into a shell, in
-// order. Every script and every command of a session starts in the root of a copy
-// of the tree, or beside it when it clones. "make run" starts a host on a free
-// port, which goes on while the later commands use it under that port; in the end
-// it is interrupted and has to succeed.
+// TestBlocksOfTheReadmeRun pastes each shell block of README.md into a shell, in order. Every script and
+// every command of a session starts in the root of the tree. "fondaco up" starts a host on a free port, which
+// goes on while the later commands use it; in the end it is interrupted and has to succeed.
 func TestBlocksOfTheReadmeRun(t *testing.T) {
-	if os.Getenv(insideReadme) != "" {
-		t.Skip("a command of README.md runs the tests")
-	}
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -69,10 +65,9 @@ func TestBlocksOfTheReadmeRun(t *testing.T) {
 	r.stopServer(t)
 }
 
-// A reader has only a clone and runs the commands of README.md.
+// A reader runs the commands of README.md, and has a home directory with nothing in it.
 type reader struct {
 	t      *testing.T // of the whole page, at whose end nothing runs any more
-	home   string     // holds the clone
 	env    []string
 	server *process // the last one that was started, or nil
 	port   string   // of the server, or the default
@@ -80,15 +75,10 @@ type reader struct {
 
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	r := &reader{t: t, home: t.TempDir(), port: defaultPort}
-	copyTree(t, filepath.Join(r.home, "fondaco"))
-	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "MAKE") && name != "MFLAGS" {
-			r.env = append(r.env, kv)
-		}
-	}
-	r.env = append(r.env, goCaches(t)...)
-	r.env = append(r.env, "HOME="+r.home, "XDG_CONFIG_HOME="+r.home, "XDG_RUNTIME_DIR="+filepath.Join(r.home, "run"), "ARGS=--addr 127.0.0.1:0", insideReadme+"=1")
+	r := &reader{t: t, port: defaultPort}
+	home := t.TempDir()
+	r.env = append(os.Environ(), goCaches(t)...)
+	r.env = append(r.env, "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+filepath.Join(home, "run"), "PATH="+filepath.Join(home, "go", "bin")+":"+os.Getenv("PATH"))
 	return r
 }
 
@@ -162,15 +152,11 @@ func (r *reader) start(t *testing.T, c command) *process {
 	t.Helper()
 	script := prelude + strings.ReplaceAll(c.script, defaultPort, r.port)
 	if c.startsServer() {
-		// Like a terminal, the test interrupts all of the foreground. Make
+		// Like a terminal, the test interrupts all of the foreground. The shell
 		// would end by the signal; the server is to be heard.
 		script = "trap '' INT\n" + script
 	}
 	p := &process{script: c.script, cmd: exec.Command("bash", "-c", script), done: make(chan struct{})}
-	p.cmd.Dir = filepath.Join(r.home, "fondaco")
-	if strings.Contains(c.script, "git clone") {
-		p.cmd.Dir = r.home
-	}
 	p.cmd.Env = r.env
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -262,40 +248,6 @@ func (o *output) String() string {
 	return o.buffer.String()
 }
 
-// copyTree copies what a clone would hold.
-func copyTree(t *testing.T, to string) {
-	t.Helper()
-	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
-		target := filepath.Join(to, name)
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && isOutput(name):
-			return fs.SkipDir
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o755)
-		case entry.Type().IsRegular():
-			return copyFile(name, target)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func copyFile(from, to string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, text, info.Mode())
-}
-
 // The server in README.md is the one that examples/hello builds and tests.
 func TestReadmeShowsAServerThatRuns(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
@@ -308,6 +260,6 @@ func TestReadmeShowsAServerThatRuns(t *testing.T) {
 	}
 	_, code, _ := strings.Cut(string(source), "\n") // without the first comment
 	if code == "" || !strings.Contains(string(readme), "```go\n"+code+"```\n") {
-		t.Errorf("README.md: want the code of examples/hello/main.go under \"A server, whole\"")
+		t.Errorf("README.md: want the code of examples/hello/main.go under \"A server\"")
 	}
 }

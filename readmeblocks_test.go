@@ -23,7 +23,7 @@ type command struct {
 }
 
 // startsServer reports whether the command starts a host that later commands use.
-func (c command) startsServer() bool { return strings.Contains(c.script, "make run") }
+func (c command) startsServer() bool { return strings.HasPrefix(c.script, "fondaco up") }
 
 func shellBlocks(markdown string) (blocks []block) {
 	var kind string
@@ -81,13 +81,13 @@ func newCommand(script string, output []string) command {
 }
 
 func TestShellBlocksAreFound(t *testing.T) {
-	got := shellBlocks("Text.\n```sh\nmake run\n```\n```go\nx := 1\n```\n" +
+	got := shellBlocks("Text.\n```sh\nfondaco up\n```\n```go\nx := 1\n```\n" +
 		"```console\n$ bin/fondaco tools \\\n    --json\nadd ...\necho\n$ bin/fondaco watch\nready\n^C\n```\n")
 	if len(got) != 2 || got[0].line != 2 || got[1].line != 8 || len(got[1].commands) != 2 {
 		t.Fatalf("got %+v, want a script at line 2 and a session of two commands at line 8", got)
 	}
 	script, tools, watch := got[0].commands[0], got[1].commands[0], got[1].commands[1]
-	if script.script != "make run" || !script.startsServer() || script.prints != nil {
+	if script.script != "fondaco up" || !script.startsServer() || script.prints != nil {
 		t.Errorf("got %+v, want a script that starts a server and prints anything", script)
 	}
 	if tools.script != "bin/fondaco tools \\\n    --json" || tools.interrupted {
