@@ -90,3 +90,18 @@ func BenchmarkRelayedCall(b *testing.B) {
 		})
 	}
 }
+
+// The arguments of a call reach the upstream as the client has sent them, so the recorder finds for which call it is.
+func TestHopsOfARelayedCallAreJoined(t *testing.T) {
+	call, recorder := relayedCall(t, true)
+	call()
+	groups := make(map[uint64]int)
+	for _, m := range recorder.Messages() {
+		if m.Method == "tools/call" {
+			groups[m.Group()]++
+		}
+	}
+	if len(groups) != 1 || groups[0] != 0 {
+		t.Errorf("got the messages of one call in the calls %v, want one", groups)
+	}
+}

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"bytes"
+	"hash/maphash"
 	"strconv"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -16,6 +17,8 @@ type envelope struct {
 	client    []byte // the name of the client, where it says who it is
 	trace     []byte
 	state     []byte // the requestState, with its quotes
+	arguments []byte // of a tool or prompt
+	uri       []byte // of a resource, with its quotes
 	code      int
 	toolError bool
 	asks      bool
@@ -92,6 +95,10 @@ func (e *envelope) readParams(params []byte) {
 			e.name = unquoted(value)
 		case "clientInfo":
 			e.readClient(value)
+		case "arguments":
+			e.arguments = value
+		case "uri":
+			e.uri = value
 		case "requestState":
 			e.state = value
 		case "_meta":
@@ -158,6 +165,48 @@ func (e *envelope) readError(err []byte) {
 			e.code, _ = strconv.Atoi(string(value))
 		}
 	}
+}
+
+// hashOfAsked returns a hash of what a request of a client asks for: a tool or prompt with its arguments, or a resource.
+// It is the same for the request to the host and for that which the host sends for it to an upstream. It is 0 for
+// other requests.
+func (e *envelope) hashOfAsked(seed maphash.Seed, upstream string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	switch string(e.method) {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
+		switch {
+		case upstream == "":
+			_, _ = h.Write(e.name)
+		case isPlainName(e.name, upstream):
+			_, _ = h.WriteString(upstream)
+			_, _ = h.WriteString("__")
+			_, _ = h.Write(e.name)
+		default:
+			_, _ = h.WriteString(mcp.QualifiedName(upstream, string(e.name)))
+		}
+		_ = h.WriteByte(0)
+		if string(e.arguments) != "{}" { // a host may send none as an empty object
+			_, _ = h.Write(e.arguments)
+		}
+	case mcp.MethodResourcesRead:
+		_, _ = h.Write(e.uri)
+	default:
+		return 0
+	}
+	_, _ = h.Write(e.method)
+	return max(1, h.Sum64())
+}
+
+// isPlainName reports whether mcp.QualifiedName only joins a name to that of its server.
+func isPlainName(name []byte, server string) bool {
+	const longest = 64
+	for _, c := range name {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return len(server)+len("__")+len(name) <= longest
 }
 
 // traceID returns the trace id of a traceparent, or nil.

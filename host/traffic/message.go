@@ -1,6 +1,9 @@
 package traffic
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Kind is what a message is.
 type Kind string
@@ -67,6 +70,10 @@ type Message struct {
 	// begins one, that of the first round for a later round, and that of the call for a question of its server.
 	// It is 0 for notifications, and for a question of a connection with several calls at once.
 	Call uint64 `json:"call,omitzero"`
+	// Origin is the Call of the client for which the host has sent the request to an upstream that the message belongs
+	// to, 0 if it was for none or that is not known. The recorder finds it by what the requests ask for: of equal
+	// requests that are open at once, the first one that the host sends is for the first one that it has got.
+	Origin uint64 `json:"origin,omitzero"`
 	// Round is the round of the call, from 1 on. The call of a session has one round.
 	Round int `json:"round,omitzero"`
 	// Asks is true for a result that asks for input and so ends a round.
@@ -77,6 +84,10 @@ type Message struct {
 func (m *Message) Failed() bool {
 	return m.Kind == Error || m.Kind == Invalid || m.Kind == HTTP || m.ToolError
 }
+
+// Group is what the messages of one call of a client have in common, those of the upstream too: Origin or, without
+// one, Call.
+func (m *Message) Group() uint64 { return cmp.Or(m.Origin, m.Call) }
 
 // isAnswer reports whether the message answers a request.
 func (m *Message) isAnswer() bool { return m.Kind == Result || m.Kind == Error }

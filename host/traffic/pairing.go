@@ -15,6 +15,7 @@ type pairing struct {
 	clients  table[uint64, string]      // the names of clients, by the hash of the id of their session
 	requests table[requestKey, request] // without a response yet
 	rounds   table[uint64, callRound]   // that ask for input, by the hash of the requestState
+	asked    table[uint64, askedCalls]  // calls of clients that the host was not seen to send on, by the hash of what they ask for
 }
 
 // conn is a connection, or an HTTP request with its response.
@@ -36,8 +37,9 @@ type openCall struct {
 
 // callRound is a round of a call, which is named by its first request.
 type callRound struct {
-	call  uint64
-	round int
+	call   uint64
+	round  int
+	origin uint64 // Message.Origin
 }
 
 type requestKey struct {
@@ -50,12 +52,19 @@ type request struct {
 	seq          uint64
 	begun        time.Time
 	method, name string
+	asks         uint64 // hash of what it asks for
 	callRound
 }
 
+// hashes are of parts of a message that are not kept; 0 stands for none.
+type hashes struct {
+	state uint64 // the requestState
+	asks  uint64 // what a request asks for, equal in both hops
+}
+
 // complete adds to a message what is known of its connection and of the messages that it belongs to. client is the
-// name that the message gives for its sender, and state the hash of its requestState.
-func (p *pairing) complete(m *Message, w *wire, client string, state uint64) {
+// name that the message gives for its sender.
+func (p *pairing) complete(m *Message, w *wire, client string, h hashes) {
 	c := p.conn(w)
 	if client != "" && m.FromClient {
 		c.client = client
@@ -70,9 +79,9 @@ func (p *pairing) complete(m *Message, w *wire, client string, state uint64) {
 	m.Session, m.Client = c.session, c.client
 	switch {
 	case m.Kind == Request:
-		p.request(m, c, state)
+		p.request(m, c, h)
 	case m.isAnswer():
-		p.answer(m, c, state)
+		p.answer(m, c, h.state)
 		if w.overHTTP && len(c.calls) == 0 {
 			p.conns.delete(w.conn)
 		}
@@ -111,21 +120,32 @@ func (p *pairing) conn(w *wire) *conn {
 	return c
 }
 
-func (p *pairing) request(m *Message, c *conn, state uint64) {
+func (p *pairing) request(m *Message, c *conn, h hashes) {
 	switch {
 	case !m.FromClient && len(c.calls) == 1:
-		m.Call, m.Round = c.calls[0].call, c.calls[0].round
+		m.setCall(c.calls[0].callRound)
 	case m.FromClient:
-		m.Call, m.Round = m.Seq, 1
-		if before := p.rounds.get(state); state != 0 && before.call != 0 {
-			m.Call, m.Round = before.call, before.round+1
+		round := callRound{m.Seq, 1, 0}
+		if before := p.rounds.get(h.state); h.state != 0 && before.call != 0 {
+			round = callRound{before.call, before.round + 1, before.origin}
+		}
+		switch {
+		case m.Upstream == "":
+		case round.origin != 0:
+			p.removeAsked(h.asks, round.origin)
+		default:
+			round.origin = p.takeAsked(h.asks)
+		}
+		m.setCall(round)
+		if m.Upstream == "" {
+			p.addAsked(h.asks, m.Call)
 		}
 		if m.Method != mcp.MethodListen && m.Method != mcp.MethodPing && len(c.calls) < maxOpenCalls {
-			c.calls = append(c.calls, openCall{m.Seq, callRound{m.Call, m.Round}})
+			c.calls = append(c.calls, openCall{m.Seq, m.callRound()})
 		}
 	}
 	key := requestKey{c.scope, m.FromClient, m.ID}
-	p.requests.set(key, request{m.Seq, m.Time, m.Method, m.Name, callRound{m.Call, m.Round}})
+	p.requests.set(key, request{m.Seq, m.Time, m.Method, m.Name, h.asks, m.callRound()})
 }
 
 func (p *pairing) answer(m *Message, c *conn, state uint64) {
@@ -137,10 +157,75 @@ func (p *pairing) answer(m *Message, c *conn, state uint64) {
 	p.requests.delete(key)
 	m.Request, m.Method, m.Name = asked.seq, asked.method, asked.name
 	m.Milliseconds = float64(m.Time.Sub(asked.begun).Microseconds()) / 1000
-	m.Call, m.Round = asked.call, asked.round
+	m.setCall(asked.callRound)
+	if m.Upstream == "" && !m.FromClient {
+		p.removeAsked(asked.asks, asked.call)
+	}
 	c.calls = slices.DeleteFunc(c.calls, func(o openCall) bool { return o.seq == asked.seq })
 	if m.Asks && state != 0 {
 		p.rounds.set(state, asked.callRound)
+	}
+}
+
+func (m *Message) setCall(r callRound) { m.Call, m.Round, m.Origin = r.call, r.round, r.origin }
+
+func (m *Message) callRound() callRound { return callRound{m.Call, m.Round, m.Origin} }
+
+// maxAsked limits the calls of clients that ask for the same and were not sent on yet, beside the first one. Further ones are not joined.
+const maxAsked = 63
+
+// askedCalls are the calls of clients that ask for the same, in the order in which they came. Most are alone, and need
+// no memory of their own.
+type askedCalls struct {
+	first uint64
+	more  []uint64
+}
+
+// addAsked notes a call of a client that the host may send on.
+func (p *pairing) addAsked(asks, call uint64) {
+	if asks == 0 {
+		return
+	}
+	calls := p.asked.get(asks)
+	switch {
+	case calls.first == 0:
+		calls.first = call
+	case len(calls.more) < maxAsked:
+		calls.more = append(calls.more, call)
+	default:
+		return
+	}
+	p.asked.set(asks, calls)
+}
+
+// takeAsked returns the first call of a client for which the host may send a request, 0 if there is none.
+func (p *pairing) takeAsked(asks uint64) (call uint64) {
+	if asks == 0 {
+		return 0
+	}
+	call = p.asked.get(asks).first
+	p.removeAsked(asks, call)
+	return call
+}
+
+// removeAsked forgets a call that was sent on or answered.
+func (p *pairing) removeAsked(asks, call uint64) {
+	if asks == 0 || call == 0 {
+		return
+	}
+	calls := p.asked.get(asks)
+	switch {
+	case calls.first != call:
+		calls.more = slices.DeleteFunc(calls.more, func(c uint64) bool { return c == call })
+	case len(calls.more) > 0:
+		calls.first = calls.more[0]
+		calls.more = slices.Delete(calls.more, 0, 1)
+	default:
+		p.asked.delete(asks)
+		return
+	}
+	if calls.first != 0 {
+		p.asked.set(asks, calls)
 	}
 }
 

@@ -46,9 +46,12 @@ func (r *Recorder) Record(upstream string, m mcp.WireMessage) {
 // add adds a message. It writes it to its place in the ring, because copies of it on the stack make the stacks of
 // short goroutines grow.
 func (r *Recorder) add(now time.Time, w *wire, e *envelope, size int) {
-	var state uint64
+	var h hashes
 	if len(e.state) > 0 {
-		state = hash(r.seed, w.upstream, e.state)
+		h.state = hash(r.seed, w.upstream, e.state)
+	}
+	if e.kind == Request && w.fromClient {
+		h.asks = e.hashOfAsked(r.seed, w.upstream)
 	}
 	client := short(e.client)
 	r.mu.Lock()
@@ -59,7 +62,7 @@ func (r *Recorder) add(now time.Time, w *wire, e *envelope, size int) {
 	if len(e.trace) > 0 {
 		m.Trace = string(e.trace)
 	}
-	r.pairs.complete(m, w, client, state)
+	r.pairs.complete(m, w, client, h)
 }
 
 // recordHTTP learns what an HTTP request or response without a message says about its session, and adds a response
@@ -74,7 +77,7 @@ func (r *Recorder) recordHTTP(now time.Time, w *wire) {
 	}
 	m := r.nextLocked(now, w)
 	m.Kind = HTTP
-	r.pairs.complete(m, w, "", 0)
+	r.pairs.complete(m, w, "", hashes{})
 }
 
 // nextLocked returns the place of a new message, with what its connection says.

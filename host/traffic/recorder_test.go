@@ -286,3 +286,79 @@ func BenchmarkCall(b *testing.B) {
 		r.Record("", mcp.WireMessage{Conn: 1, Sent: true, Data: answer})
 	}
 }
+
+// group returns the groups of the messages, in their order.
+func groups(messages []traffic.Message) (of []uint64) {
+	for _, m := range messages {
+		of = append(of, m.Group())
+	}
+	return of
+}
+
+func TestHopsOfACallAreJoined(t *testing.T) {
+	call := func(id int, name, arguments string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"arguments":%s,"name":%q}}`, id, arguments, name)
+	}
+	answer := func(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, id) }
+	for name, c := range map[string]struct {
+		exchange func(r *traffic.Recorder)
+		want     []uint64
+	}{
+		"calls of two tools at once": {func(r *traffic.Recorder) {
+			r.Record("", read(1, call(1, "git__log", `{"n":1}`)))
+			r.Record("", read(2, call(1, "git__show", `{"n":1}`)))
+			r.Record("git", sent(3, call(8, "show", `{"n":1}`)))
+			r.Record("git", sent(3, call(9, "log", `{"n":1}`)))
+			r.Record("git", read(3, answer(9)))
+			r.Record("", sent(1, answer(1)))
+		}, []uint64{1, 2, 2, 1, 1, 1}},
+		"equal calls at once, in their order": {func(r *traffic.Recorder) {
+			for conn := range uint64(3) {
+				r.Record("", read(conn+1, call(1, "git__log", `{}`)))
+			}
+			for conn := range uint64(3) {
+				r.Record("git", sent(conn+4, call(1, "log", `{}`)))
+			}
+		}, []uint64{1, 2, 3, 1, 2, 3}},
+		"a call that was answered is not sent on later": {func(r *traffic.Recorder) {
+			r.Record("", read(1, call(1, "git__log", `{}`)))
+			r.Record("", sent(1, answer(1)))
+			r.Record("git", sent(2, call(1, "log", `{}`)))
+		}, []uint64{1, 1, 3}},
+		"a tool whose name clients see changed": {func(r *traffic.Recorder) {
+			r.Record("", read(1, call(1, mcp.QualifiedName("git", "log.all"), `{}`)))
+			r.Record("git", sent(2, call(1, "log.all", `{}`)))
+		}, []uint64{1, 1}},
+		"another server": {func(r *traffic.Recorder) {
+			r.Record("", read(1, call(1, "git__log", `{}`)))
+			r.Record("hub", sent(2, call(1, "log", `{}`)))
+		}, []uint64{1, 2}},
+		"a resource, and a question of its server": {func(r *traffic.Recorder) {
+			r.Record("", read(1, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///a"}}`))
+			r.Record("files", sent(2, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///a"}}`))
+			r.Record("files", read(2, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))
+		}, []uint64{1, 1, 1}},
+	} {
+		r := traffic.New()
+		c.exchange(r)
+		if got := groups(r.Messages()); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got the calls %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A client of the stateless era is asked between rounds, while the host waits at a server with sessions.
+func TestRoundsOfBothHopsAreOneCall(t *testing.T) {
+	r := traffic.New()
+	r.Record("", httpRequest(1, "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"git__push","arguments":{}}}`))
+	r.Record("git", sent(2, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"push","arguments":{}}}`))
+	r.Record("git", read(2, `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{}}`))
+	r.Record("", httpResponse(1, 200, "", `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s"}}`))
+	r.Record("", httpRequest(3, "", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"git__push","arguments":{},"requestState":"s"}}`))
+	r.Record("git", sent(2, `{"jsonrpc":"2.0","id":7,"result":{"action":"accept"}}`))
+	r.Record("git", read(2, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`))
+	r.Record("", httpResponse(3, 200, "", `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`))
+	if got := groups(r.Messages()); !slices.Equal(got, []uint64{1, 1, 1, 1, 1, 1, 1, 1}) {
+		t.Errorf("got the calls %v, want one", got)
+	}
+}
