@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/traffic"
+	"github.com/fondaco/fondaco/mcp"
 )
 
 // maxMessages limits the messages on a page of the traffic.
@@ -24,17 +25,21 @@ type trafficView struct {
 	Matching, Kept int
 	// Newest is the Seq of the newest message that is kept.
 	Newest uint64
-	// Servers and Methods are those that the messages have, for the filter.
-	Servers, Methods []string
-	Durations        []durations
+	// Servers, Methods and Principals are those that the messages have, for the filter.
+	Servers, Methods, Principals []string
+	Durations                    []durations
+	// Distribution is that of all durations: of the requests of clients, or those to the server of the filter.
+	Distribution distribution
 }
 
 // messageFilter says which messages are shown. Empty members let all through.
 type messageFilter struct {
-	Server, Method, Session, Search string
-	Failed                          bool
-	Call                            uint64 // the Seq of its first request
-	Until                           uint64 // the Seq of the last one; 0 means that the page goes on
+	Server, Method, Session, Principal, Search string
+	Failed                                     bool
+	// All shows pings and progress too, which say nothing of what is done.
+	All   bool
+	Call  uint64 // the Seq of its first request
+	Until uint64 // the Seq of the last one; 0 means that the page goes on
 }
 
 // clientsName is the value of the filter Server for the messages of clients. No server has it.
@@ -121,15 +126,15 @@ func filterOf(query url.Values) messageFilter {
 		return n
 	}
 	return messageFilter{
-		Server: query.Get("server"), Method: query.Get("method"), Session: query.Get("session"), Search: query.Get("q"),
-		Failed: query.Get("failed") != "", Call: number("call"), Until: number("until"),
+		Server: query.Get("server"), Method: query.Get("method"), Session: query.Get("session"), Principal: query.Get("principal"), Search: query.Get("q"),
+		Failed: query.Get("failed") != "", All: query.Get("all") != "", Call: number("call"), Until: number("until"),
 	}
 }
 
 // With returns the query of the filter with another value of a member, or without it.
 func (f messageFilter) With(name, value string) string {
 	query := make(url.Values)
-	for name, value := range map[string]string{"server": f.Server, "method": f.Method, "session": f.Session, "q": f.Search} {
+	for name, value := range map[string]string{"server": f.Server, "method": f.Method, "session": f.Session, "principal": f.Principal, "q": f.Search} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -139,8 +144,10 @@ func (f messageFilter) With(name, value string) string {
 			query.Set(name, strconv.FormatUint(value, 10))
 		}
 	}
-	if f.Failed {
-		query.Set("failed", "1")
+	for name, set := range map[string]bool{"failed": f.Failed, "all": f.All} {
+		if set {
+			query.Set(name, "1")
+		}
 	}
 	if query.Set(name, value); value == "" {
 		query.Del(name)
@@ -154,16 +161,50 @@ func (messageFilter) Seq(n uint64) string { return strconv.FormatUint(n, 10) }
 // IsSet reports whether something is left out.
 func (f messageFilter) IsSet() bool { return f.With("until", "") != "" }
 
-// matches reports whether a message is shown. Trace is that of the call of the filter.
-func (f *messageFilter) matches(m *traffic.Message, trace string) bool {
+// isQuiet reports whether a message says only that a peer is there, or how far it is.
+func isQuiet(m *traffic.Message) bool {
+	return m.Method == mcp.MethodPing && !m.Failed() || m.Method == mcp.NotificationProgress
+}
+
+// related is what a filter needs to know of other messages.
+type related struct {
+	group uint64 // the call of the filter
+	trace string // of that call
+	// principals are those of the calls of clients.
+	principals map[uint64]string
+}
+
+// relatedIn returns what a filter needs to know of all messages.
+func (f *messageFilter) relatedIn(all []traffic.Message) *related {
+	r := &related{group: f.Call, principals: make(map[uint64]string)}
+	for i := range all {
+		m := &all[i]
+		if m.Principal != "" && m.Call != 0 {
+			r.principals[m.Call] = m.Principal
+		}
+		if m.Seq == f.Call && f.Call != 0 {
+			r.trace = m.Trace
+			if group := m.Group(); group != 0 {
+				r.group = group
+			}
+		}
+	}
+	return r
+}
+
+// matches reports whether a message is shown.
+func (f *messageFilter) matches(m *traffic.Message, r *related) bool {
 	switch {
+	case isQuiet(m) && !f.All && f.Call == 0 && m.Method != f.Method:
+		return false
 	case f.Until != 0 && m.Seq > f.Until,
 		f.Server == clientsName && m.Upstream != "",
 		f.Server != "" && f.Server != clientsName && m.Upstream != f.Server,
 		f.Method != "" && m.Method != f.Method,
 		f.Session != "" && m.Session != f.Session,
 		f.Failed && !m.Failed(),
-		f.Call != 0 && m.Call != f.Call && m.Seq != f.Call && (trace == "" || m.Trace != trace):
+		f.Principal != "" && m.Principal != f.Principal && r.principals[m.Group()] != f.Principal,
+		f.Call != 0 && m.Group() != r.group && m.Seq != f.Call && (r.trace == "" || m.Trace != r.trace):
 		return false
 	}
 	words := strings.ToLower(strings.Join([]string{m.Method, host.DisplayName(m.Name), m.Client, m.Principal, m.Upstream, m.ID, m.Session, m.Trace}, "\n"))
@@ -179,7 +220,8 @@ func (f *messageFilter) matches(m *traffic.Message, trace string) bool {
 type durations struct {
 	Server, Method, Name string
 	Answers, Failed      int
-	Median, Longest      time.Duration
+	Median, P90, P99     time.Duration
+	Longest              time.Duration
 	all                  []time.Duration
 }
 
@@ -207,7 +249,7 @@ func durationsOf(messages []message) (list []durations) {
 	}
 	for _, d := range byKey {
 		slices.Sort(d.all)
-		d.Answers, d.Median, d.Longest = len(d.all), d.all[(len(d.all)-1)/2], d.all[len(d.all)-1]
+		d.Answers, d.Median, d.P90, d.P99, d.Longest = len(d.all), percentile(d.all, 50), percentile(d.all, 90), percentile(d.all, 99), d.all[len(d.all)-1]
 		list = append(list, *d)
 	}
 	slices.SortFunc(list, func(a, b durations) int {
@@ -216,27 +258,81 @@ func durationsOf(messages []message) (list []durations) {
 	return list
 }
 
+// percentile returns the duration that p of 100 sorted ones do not exceed.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	return sorted[(len(sorted)*p+99)/100-1]
+}
+
+// distribution is how many requests took how long.
+type distribution struct {
+	Answers       int
+	P50, P90, P99 time.Duration
+	Buckets       []bucket
+}
+
+// bucket is the requests that took at most Limit, and longer than the limit of the bucket before.
+type bucket struct {
+	Limit   time.Duration // 0 for none
+	Answers int
+	Width   int // of its bar
+}
+
+// barWidth is the width of the longest bar.
+const barWidth = 240
+
+// bucketLimits divide durations so that each bucket is about three times as wide as the one before.
+var bucketLimits = []time.Duration{
+	time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond,
+	time.Second, 3 * time.Second, 10 * time.Second, 30 * time.Second, 0,
+}
+
+// distributionOf returns the distribution of the durations of answers: of all, or of those to clients alone.
+func distributionOf(messages []message, clientsOnly bool) (d distribution) {
+	var all []time.Duration
+	for _, m := range messages {
+		if m.Request != 0 && (m.Upstream == "" || !clientsOnly) {
+			all = append(all, m.Duration())
+		}
+	}
+	if len(all) == 0 {
+		return d
+	}
+	slices.Sort(all)
+	d.Answers, d.P50, d.P90, d.P99 = len(all), percentile(all, 50), percentile(all, 90), percentile(all, 99)
+	counts, most, last := make([]int, len(bucketLimits)), 0, 0
+	for _, one := range all {
+		i := slices.IndexFunc(bucketLimits, func(limit time.Duration) bool { return limit == 0 || one <= limit })
+		counts[i]++
+		most, last = max(most, counts[i]), i // they are sorted
+	}
+	for i, n := range counts[:last+1] {
+		if n > 0 || len(d.Buckets) > 0 {
+			d.Buckets = append(d.Buckets, bucket{bucketLimits[i], n, (n*barWidth + most - 1) / most})
+		}
+	}
+	return d
+}
+
 // viewOf applies a filter to messages, which are in the order of Seq.
 func viewOf(all []traffic.Message, f messageFilter) *trafficView {
 	v := &trafficView{Filter: f, Kept: len(all)}
-	trace := ""
 	for i := range all {
 		m := &all[i]
 		v.Newest = m.Seq
 		v.Servers = append(v.Servers, cmp.Or(m.Upstream, clientsName))
 		v.Methods = append(v.Methods, m.Method)
-		if m.Seq == f.Call {
-			trace = m.Trace
-		}
+		v.Principals = append(v.Principals, m.Principal)
 	}
+	others := f.relatedIn(all)
 	var matching []message
 	for i := range slices.Backward(all) {
-		if f.matches(&all[i], trace) {
+		if f.matches(&all[i], others) {
 			matching = append(matching, message{all[i]})
 		}
 	}
 	v.Matching, v.Messages, v.Durations = len(matching), matching[:min(len(matching), maxMessages)], durationsOf(matching)
-	for _, values := range []*[]string{&v.Servers, &v.Methods} {
+	v.Distribution = distributionOf(matching, f.Server == "" && slices.ContainsFunc(matching, func(m message) bool { return m.Upstream == "" && m.Request != 0 }))
+	for _, values := range []*[]string{&v.Servers, &v.Methods, &v.Principals} {
 		slices.Sort(*values)
 		*values = slices.DeleteFunc(slices.Compact(*values), func(s string) bool { return s == "" })
 	}

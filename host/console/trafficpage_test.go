@@ -28,9 +28,9 @@ func oneCall() []traffic.Message {
 	const trace = "0af7651916cd43dd8448eb211c80319c"
 	return []traffic.Message{
 		{Seq: 1, Time: at, FromClient: true, Client: "editor", Principal: "anna", Session: "s1", Kind: traffic.Request, Method: "tools/call", Name: "files__read", ID: "1", Bytes: 90, Call: 1, Trace: trace},
-		{Seq: 2, Time: at, FromClient: true, Upstream: "files", Session: "c4", Kind: traffic.Request, Method: "tools/call", Name: "read", ID: "9", Bytes: 80, Call: 2, Trace: trace},
+		{Seq: 2, Time: at, FromClient: true, Upstream: "files", Session: "c4", Kind: traffic.Request, Method: "tools/call", Name: "read", ID: "9", Bytes: 80, Call: 2, Origin: 1, Trace: trace},
 		{Seq: 3, Time: at, Upstream: "files", Kind: traffic.Notification, Method: "notifications/message"},
-		{Seq: 4, Time: at, Upstream: "files", Session: "c4", Kind: traffic.Result, ToolError: true, Method: "tools/call", Name: "read", Bytes: 70, Request: 2, Milliseconds: 30, Call: 2},
+		{Seq: 4, Time: at, Upstream: "files", Session: "c4", Kind: traffic.Result, ToolError: true, Method: "tools/call", Name: "read", Bytes: 70, Request: 2, Milliseconds: 30, Call: 2, Origin: 1},
 		{Seq: 5, Time: at, Client: "editor", Session: "s1", Kind: traffic.Result, ToolError: true, Method: "tools/call", Name: "files__read", Bytes: 75, Request: 1, Milliseconds: 35, Call: 1},
 		{Seq: 6, Time: at, FromClient: true, Client: "other", Session: "s2", Kind: traffic.Request, Method: "tools/list", ID: "1", Call: 6},
 		{Seq: 7, Time: at, Client: "other", Session: "s2", Kind: traffic.Result, Method: "tools/list", Request: 6, Milliseconds: 1, Call: 6},
@@ -69,18 +69,14 @@ func TestTrafficIsFiltered(t *testing.T) {
 		"q=files/READ+editor":                    "5 1",
 		"q=anna":                                 "1",
 		"until=4":                                "4 3 2 1",
-		"call=1":                                 "5 2 1", // and what has its trace
-		"call=2":                                 "4 2 1",
+		"principal=anna":                         "5 4 2 1", // with what was done for her
+		"call=1":                                 "5 4 2 1",
+		"call=2":                                 "5 4 2 1",
 		"call=6":                                 "7 6",
 		"server=files&failed=1&q=nobody":         "",
 		"until=x&call=-1":                        "7 6 5 4 3 2 1",
 	} {
-		body := b.get("traffic?" + query)
-		var got []string
-		for _, m := range regexp.MustCompile(`<tr id="m(\d+)"`).FindAllStringSubmatch(body, -1) {
-			got = append(got, m[1])
-		}
-		if !slices.Equal(got, strings.Fields(want)) {
+		if got := shownMessages(b.get("traffic?" + query)); !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%s: got %q, want %s", query, got, want)
 		}
 	}
@@ -122,4 +118,53 @@ func TestTrafficPageIsLimited(t *testing.T) {
 	if got := strings.Count(body, `<tr id="m`); got != console.MaxMessages || !strings.Contains(body, "200 of 1000 messages") {
 		t.Errorf("got %d messages, want %d", got, console.MaxMessages)
 	}
+}
+
+func TestPingsAndProgressAreShownOnRequest(t *testing.T) {
+	t.Parallel()
+	b := enter(t, newConsole(t, &source{messages: []traffic.Message{
+		{Seq: 1, Kind: traffic.Request, Method: "tools/call", Call: 1},
+		{Seq: 2, Kind: traffic.Notification, Method: "notifications/progress"},
+		{Seq: 3, Kind: traffic.Request, Method: "ping", Call: 3},
+		{Seq: 4, Kind: traffic.Result, Method: "ping", Request: 3, Call: 3},
+		{Seq: 5, Kind: traffic.Error, Method: "ping", Request: 3, Call: 3},
+	}}))
+	for query, want := range map[string]string{"": "5 1", "all=1": "5 4 3 2 1", "method=ping": "5 4 3", "call=3": "5 4 3"} {
+		if got := shownMessages(b.get("traffic?" + query)); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%s: got %q, want %s", query, got, want)
+		}
+	}
+}
+
+func TestDistributionOfDurationsIsShown(t *testing.T) {
+	t.Parallel()
+	var messages []traffic.Message
+	for i := range 100 {
+		messages = append(messages,
+			traffic.Message{Seq: uint64(2*i + 1), Kind: traffic.Result, Method: "tools/call", Request: 1, Milliseconds: float64(i + 1)},
+			traffic.Message{Seq: uint64(2*i + 2), Kind: traffic.Result, Method: "tools/call", Request: 1, Milliseconds: 5000, Upstream: "slow"})
+	}
+	b := enter(t, newConsole(t, &source{messages: messages}))
+	for query, want := range map[string]string{
+		"":            "half of 100 at most 50 ms, 90 of 100 90 ms, 99 of 100 99 ms",
+		"server=slow": "half of 100 at most 5.0 s",
+	} {
+		if body := b.get("traffic?" + query); !strings.Contains(body, want) {
+			t.Errorf("%s: got %s, want %s", query, body, want)
+		}
+	}
+	body := b.get("traffic")
+	for _, want := range []string{`>1ms</th><td class="number">1<`, `>30ms</th><td class="number">20<`, `>100ms</th><td class="number">70</td><td><svg class="bar" width="240" height="12" aria-hidden="true"><rect width="240"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got %s, want %s", body, want)
+		}
+	}
+}
+
+// shownMessages returns the numbers of the messages of a page, in their order.
+func shownMessages(body string) (seqs []string) {
+	for _, m := range regexp.MustCompile(`<tr id="m(\d+)"`).FindAllStringSubmatch(body, -1) {
+		seqs = append(seqs, m[1])
+	}
+	return seqs
 }
