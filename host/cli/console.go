@@ -22,6 +22,8 @@ type consoleSource struct {
 	calls     console.Calls
 	approvals *approvalQuestions // of which it only reads what waits; nil for the demonstration
 
+	opening sync.Mutex // held while a recording is read
+
 	reading sync.Mutex          // held while what waits is read
 	version string              // guarded by reading: that of pending
 	read    time.Time           // guarded by reading: when pending was read

@@ -80,6 +80,7 @@ func (v *recordCommand) run(ctx context.Context, m *Main, operands []string) (er
 // recordings are the directories in which a host records. The zero value has none.
 type recordings struct {
 	mu   sync.Mutex                           // held while open is replaced
+	dirs []string                             // guarded by mu: absolute, the one that was begun last at the end
 	open atomic.Pointer[[]*traffic.Directory] // nil for none
 }
 
@@ -101,12 +102,37 @@ func (r *recordings) start(m *Main, dir string, maxBytes int64) (stop func(), er
 		return nil, err
 	}
 	r.change(func(all []*traffic.Directory) []*traffic.Directory { return append(all, d) })
+	r.note(dir)
 	return func() {
 		r.change(func(all []*traffic.Directory) []*traffic.Directory {
 			return slices.DeleteFunc(all, func(o *traffic.Directory) bool { return o == d })
 		})
 		_ = d.Close()
 	}, nil
+}
+
+// maxRecordingDirs limits the directories of which the console shows the recordings.
+const maxRecordingDirs = 8
+
+// note keeps the name of a directory after its recording has ended, too.
+func (r *recordings) note(dir string) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dirs = append(slices.DeleteFunc(r.dirs, func(known string) bool { return known == dir }), dir)
+	if len(r.dirs) > maxRecordingDirs {
+		r.dirs = slices.Delete(r.dirs, 0, 1)
+	}
+}
+
+// directories returns those in which the host records or has recorded.
+func (r *recordings) directories() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.dirs)
 }
 
 // close ends all recordings.

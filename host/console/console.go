@@ -40,6 +40,7 @@ type Source interface {
 	ConfigSource
 	// Messages returns the last messages of clients and servers, the oldest first.
 	Messages() []traffic.Message
+	RecordingSource
 }
 
 // Options of a Console.
@@ -90,6 +91,9 @@ func New(o Options) *Console {
 	c.page("POST", "/inbox/questions/{id}", c.answer)
 	c.page("POST", "/inbox/approvals/{id}", c.approve)
 	c.page("GET", "/traffic", c.messages)
+	c.page("GET", "/recordings", c.recordings)
+	c.page("GET", "/recordings/{id}", c.recording)
+	c.page("GET", "/recordings/{id}/file", c.recordingFile)
 	c.page("GET", "/still", c.still)
 	c.page("GET", "/try", c.try)
 	c.page("GET", "/try/tool", c.tool)

@@ -15,4 +15,7 @@ const (
 	MaxShownText  = maxShownText
 	MaxDecisions  = maxDecisions
 	MaxMessages   = maxMessages
+	MaxRecordings = maxRecordings
+	MaxBody       = maxBody
+	MaxShared     = maxShared
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpwire"
 )
 
 const base = "http://127.0.0.1:7332"
@@ -37,7 +38,18 @@ type source struct {
 	surface       mcp.Surface
 	result        *mcp.CallToolResult // of each call
 	did           []string            // guarded by mu: what was answered and approved
+	recordings    []console.Recording
+	recording     *mcpwire.Recording
 }
+
+func (s *source) Recordings() ([]string, []console.Recording, error) {
+	if len(s.recordings) == 0 {
+		return nil, nil, nil
+	}
+	return []string{"/srv/recordings"}, s.recordings, s.failure
+}
+
+func (s *source) OpenRecording(string) (*mcpwire.Recording, error) { return s.recording, s.failure }
 
 func (s *source) Messages() []traffic.Message {
 	s.mu.Lock()

@@ -68,11 +68,12 @@ func TestTextsOfPeersAreShownAsTexts(t *testing.T) {
 	t.Parallel()
 	s := &source{}
 	b := enter(t, newConsole(t, s))
-	var elements [4]int
+	var elements [6]int
 	for i, text := range append([]string{"plain"}, append(hostiletext.Texts(), `</pre><script>alert(1)</script>`, `" onload="alert(1)`, `{{.Token}}`, "javascript:alert(1)")...) {
 		s.set(hostileServers(text)...)
 		s.inbox, s.messages = hostileInbox(text), hostileMessages(text)
-		for j, page := range []string{"", "servers/x", "inbox", "traffic"} {
+		s.recordings, s.recording = hostileRecording(text)
+		for j, page := range []string{"", "servers/x", "inbox", "traffic", "recordings", "recordings/a1"} {
 			body := b.get(page)
 			if at := hostiletext.Unshown(body, "\n\t"); at >= 0 {
 				t.Errorf("%q: got %.40q in the page, want it visible", text, body[at:])
@@ -209,4 +210,5 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 		console.MaxFields, console.MaxDepth, claim.Bytes(console.MaxFollowed), console.MaxImages, claim.Bytes(console.MaxImageBytes), claim.Bytes(console.MaxShownText))
 	claim.Limit(t, "pages of the console that are kept current at a time; a form; calls of a server whose durations are known; messages on the page of the traffic; decisions on the page of the audit log",
 		console.MaxStreams, claim.Bytes(console.MaxForm), console.KeptDurations, console.MaxMessages, console.MaxDecisions)
+	claim.Limit(t, "recordings on a page of the console; what a page shows of one body; a file with what a filter shows of a recording", console.MaxRecordings, claim.Bytes(console.MaxBody), claim.Bytes(console.MaxShared))
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"encoding/json/jsontext"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,8 +20,12 @@ const maxMessages = 200
 
 // trafficView is the data of the page of the traffic.
 type trafficView struct {
-	Filter   messageFilter
-	Messages []message // the newest first
+	// Page is the path of the page, without that of the session: "traffic", or that of a recording.
+	Page string
+	// Recording is the session that is shown; nil for what the host has seen last.
+	Recording *Recording
+	Filter    messageFilter
+	Messages  []message // the newest first
 	// Matching is how many of the Kept messages the filter lets through.
 	Matching, Kept int
 	// Newest is the Seq of the newest message that is kept.
@@ -48,6 +53,8 @@ const clientsName = "(clients)"
 // message is a message as it is shown.
 type message struct {
 	traffic.Message
+	Body jsontext.Value // in a recording
+	Cut  bool           // the recording lacks some of the body
 }
 
 // Hop is the half of the lanes in which the message was sent: "client" or "server".
@@ -315,7 +322,7 @@ func distributionOf(messages []message, clientsOnly bool) (d distribution) {
 
 // viewOf applies a filter to messages, which are in the order of Seq.
 func viewOf(all []traffic.Message, f messageFilter) *trafficView {
-	v := &trafficView{Filter: f, Kept: len(all)}
+	v := &trafficView{Page: "traffic", Filter: f, Kept: len(all)}
 	for i := range all {
 		m := &all[i]
 		v.Newest = m.Seq
@@ -327,7 +334,7 @@ func viewOf(all []traffic.Message, f messageFilter) *trafficView {
 	var matching []message
 	for i := range slices.Backward(all) {
 		if f.matches(&all[i], others) {
-			matching = append(matching, message{all[i]})
+			matching = append(matching, message{Message: all[i]})
 		}
 	}
 	v.Matching, v.Messages, v.Durations = len(matching), matching[:min(len(matching), maxMessages)], durationsOf(matching)
