@@ -177,6 +177,9 @@ type Status struct {
 	// Processes is the number of processes of a program that run now: for its lists and for
 	// callers. It is 0 if the upstream is no program.
 	Processes int `json:"processes"`
+	// ProcessIDs are the ids of these processes, in the order in which they were started. A process that has ended by
+	// itself may be among them for a moment.
+	ProcessIDs []int `json:"processIds,omitempty"`
 	// Omitted are features that clients do not see, or see under a qualified URI or with a
 	// remark only, and lists that could not be read, and why. The text is not trusted.
 	Omitted []string `json:"omitted,omitempty"`

@@ -116,8 +116,9 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 func (u *upstream) connect(ctx context.Context, conn *link.Conn, o *mcpclient.Options) (*mcpclient.Client, error) {
 	client, err := u.connector.connect(ctx, o)
 	if err == nil && u.connector.isProgram() {
-		u.processes.Add(1)
-		conn.OnClose(func() { u.processes.Add(-1) })
+		id := client.ProcessID()
+		u.processes.add(id)
+		conn.OnClose(func() { u.processes.remove(id) })
 	}
 	return client, err
 }

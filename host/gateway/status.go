@@ -26,7 +26,8 @@ func (u *upstream) reportState() {
 // sets what calls say of an upstream that is ready.
 func (u *upstream) status() host.Status {
 	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.connector.stderr.all(), Withheld: u.connector.withheldVariables(), Revision: u.connector.revision()}
-	s.Processes = int(u.processes.Load())
+	s.ProcessIDs = u.processes.all()
+	s.Processes = len(s.ProcessIDs)
 	u.pool.SharedConn().FillStatus(&s)
 	u.relay.FillStatus(&s)
 	for _, conns := range u.pool.All() {

@@ -25,7 +25,7 @@ type upstream struct {
 	lastStatus host.Status // that OnStatus got last; only the goroutine of the shared connection uses it
 
 	warm      warmClients
-	processes atomic.Int64 // that run
+	processes processes    // that run
 	flooded   atomic.Int64 // when it sent too many notifications last, in Unix nanoseconds
 
 	mu            sync.Mutex

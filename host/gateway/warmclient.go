@@ -224,7 +224,8 @@ func (u *upstream) keep(w *warmClient, conn *link.Conn) {
 // admitWarm checks whether a process that was admitted when it was started still is, and closes its client if
 // not. The connection has the client from now on.
 func (u *upstream) admitWarm(ctx context.Context, w *warmClient, conn *link.Conn) error {
-	conn.OnClose(func() { u.processes.Add(-1) })
+	id := w.client.ProcessID()
+	conn.OnClose(func() { u.processes.remove(id) })
 	_, err := u.gateway.options.admit(ctx, &u.Upstream)
 	if err != nil {
 		conn.CloseClient(w.client)

@@ -201,6 +201,10 @@ func (c *Client) Instructions() string { return c.agreement().instructions }
 // Revision returns the negotiated revision. It can change when the client reconnects.
 func (c *Client) Revision() mcp.Revision { return c.agreement().dialect.Facts.Revision }
 
+// ProcessID returns the process id of the program that the client has started last, see CommandTarget, and 0
+// for a server that is no program. It can change when the client reconnects, and the process may have ended.
+func (c *Client) ProcessID() int { return c.lastConnection().pid }
+
 // lastConnection returns the connection in use, or the one before if it has ended. It is called
 // after the handshake.
 func (c *Client) lastConnection() *connection {

@@ -20,6 +20,7 @@ type connection struct {
 	client        *Client
 	http          bool // Streamable HTTP
 	link          exchange.Link
+	pid           int                       // of the program of a CommandTarget, else 0
 	agreed        atomic.Pointer[agreement] // nil until the server has answered the handshake
 	assumed       atomic.Bool               // agreed is that of Options.Prior, and the server has not answered a request yet
 	lastReceived  atomic.Int64              // time of the last message of the server, in Unix nanoseconds

@@ -118,8 +118,12 @@ func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, er
 		}
 		return child, nil
 	})
-	if err != nil && child != nil {
+	switch {
+	case child == nil:
+	case err != nil:
 		err = commandError(err, child)
+	default:
+		k.pid = child.Process().Pid()
 	}
 	if err == nil && t.Verify != nil {
 		if err = t.Verify(); err != nil {
