@@ -43,7 +43,7 @@ func (v *checkCommand) run(ctx context.Context, m *Main, operands []string) erro
 	case len(named) != 1 || len(operands) > 0:
 		return usagef("want one server: a URL, or a command after --")
 	}
-	target, err := v.checked(m)
+	target, err := m.typedServer(v.command, v.url, &v.headers)
 	if err != nil {
 		return err
 	}
@@ -91,22 +91,23 @@ func unusable(err error, url bool) error {
 	return codedErrorf(exitUnreachable, "%s%s", strings.TrimPrefix(err.Error(), "check: "), advice)
 }
 
-// checked returns the server of the command line. The user has typed it, and needs no approval.
-func (v *checkCommand) checked(m *Main) (*mcpcheck.Target, error) {
-	if v.command != nil {
-		t, err := commandTarget(v.command)
+// typedServer returns the server that the user has typed, and that needs no approval: a command, or a URL if there is
+// none.
+func (m *Main) typedServer(command []string, url string, headers *requestHeaders) (*mcpcheck.Target, error) {
+	if command != nil {
+		t, err := commandTarget(command)
 		if err != nil {
 			return nil, err
 		}
 		program, _ := t.(*mcpclient.CommandTarget)
 		return &mcpcheck.Target{Command: program}, m.checkDirect(t)
 	}
-	header, err := v.headers.read("")
+	header, err := headers.read("")
 	if err != nil {
 		return nil, err
 	}
-	m.secrets.configure([]host.Upstream{{Target: mcpclient.URL(v.url), Header: header}})
-	return &mcpcheck.Target{URL: v.url, HTTP: mcpclient.HTTPOptions{Header: header}}, m.checkDirect(mcpclient.URL(v.url))
+	m.secrets.configure([]host.Upstream{{Target: mcpclient.URL(url), Header: header}})
+	return &mcpcheck.Target{URL: url, HTTP: mcpclient.HTTPOptions{Header: header}}, m.checkDirect(mcpclient.URL(url))
 }
 
 // showChecked prints a result: on a terminal with the page of the specification on a line of its own, else as

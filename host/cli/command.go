@@ -28,7 +28,7 @@ type commandInfo struct {
 var commands = []commandInfo{
 	upEntry, openEntry, stdioEntry, addEntry, removeEntry, importEntry, connectEntry, configEntry, approveEntry, approvalsEntry, lockEntry, inboxEntry, answerEntry, grantsEntry, authEntry, revokeEntry, auditEntry, policyEntry,
 	serversEntry, toolsEntry, callEntry, resourcesEntry, readEntry, promptsEntry, promptEntry, completeEntry, watchEntry,
-	doctorEntry, checkEntry, recordEntry, replayEntry, diffEntry, reportEntry, completionEntry, versionEntry,
+	doctorEntry, checkEntry, inspectEntry, recordEntry, replayEntry, diffEntry, reportEntry, completionEntry, versionEntry,
 }
 
 // find returns the command of a name, or nil. The flags --help and --version work like

@@ -57,6 +57,8 @@ func (s *consoleSource) Servers() []console.Server {
 // known.
 func (h *hostProcess) mendingCommand(s *host.Status) string {
 	switch {
+	case h.inspected != nil:
+		return h.mendingInspected(s)
 	case s.State == host.NeedsSignIn:
 		return h.main.signInCommand(s.Key, h.config)
 	case s.State == host.NeedsApproval, s.WaitingCount > 0:

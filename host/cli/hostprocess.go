@@ -24,6 +24,7 @@ import (
 	"github.com/fondaco/fondaco/host/telemetry"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpcheck"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -38,6 +39,8 @@ type hostProcess struct {
 	// startsNothing is set for commands that only look at the servers, so that their inputs
 	// are not needed.
 	startsNothing bool
+	// inspected is the only server, which is in no configuration; nil if there is a configuration.
+	inspected *mcpcheck.Target
 	// forgets is set for commands whose approvals hold for themselves alone.
 	forgets bool
 	keys    []mcpserver.Key // that other hosts have, too; may be empty
@@ -99,15 +102,20 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	if err := h.useEngine(o); err != nil {
 		return err
 	}
-	if h.path == "" {
+	switch {
+	case h.inspected != nil:
+		h.openInspected(o)
+	case h.path == "":
 		m.reportClientConfigs()
 		demonstration := m.demonstration()
 		if err := m.checkDemonstration(&demonstration); err != nil {
 			return err
 		}
 		h.upstreams = []host.Upstream{demonstration}
-	} else if err := h.openStores(o); err != nil {
-		return err
+	default:
+		if err := h.openStores(o); err != nil {
+			return err
+		}
 	}
 	h.checkYes()
 	o.OnDecision = h.recordDecision
@@ -156,7 +164,7 @@ func (h *hostProcess) findConfig(m *Main) {
 	}
 	h.main, h.path = m, h.config
 	h.policy, h.admitted = m.policy, make(map[string]*host.Upstream)
-	if h.path == "" {
+	if h.path == "" && h.inspected == nil {
 		h.path = config.Find(m.getenv)
 	}
 }

@@ -96,7 +96,11 @@ func (m *Main) openLink(ctx context.Context, link string) error {
 	if err := linkPage.Execute(&page, link); err != nil {
 		return err
 	}
-	path := filepath.Join(control.Dir(m.getenv), "open.html")
+	dir := control.Dir(m.getenv)
+	if err := control.MakeDir(dir); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "open.html")
 	if err := userfile.WriteFile(path, page.Bytes()); err != nil {
 		return err
 	}

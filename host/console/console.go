@@ -52,14 +52,23 @@ type Options struct {
 	Hosts []string
 	// Source is the host. It has to be set.
 	Source Source
+	// HostURL is what commands need to find the host, the URL of its endpoint. Empty means that they find it
+	// themselves.
+	HostURL string
+	// Check makes the checks of "fondaco check", and calls onResult for each result when it is
+	// known. One call at a time is made, which ends with ctx. It is for the host of one server in no configuration: with
+	// Check the console has a page for the checks, and none for the audit log and the configuration.
+	Check func(ctx context.Context, onResult func(CheckResult)) error
 }
 
 // Console serves the pages. All methods are safe for concurrent use.
 type Console struct {
-	base   string
-	hosts  []string
-	source Source
-	mux    *http.ServeMux
+	base    string
+	hosts   []string
+	source  Source
+	hostURL string // for commands; may be empty
+	checks  checks
+	mux     *http.ServeMux
 
 	// ctx ends the live streams.
 	ctx    context.Context
@@ -73,7 +82,7 @@ type Console struct {
 
 // New returns the console of a host. It serves "/" and everything below "/console/".
 func New(o Options) *Console {
-	c := &Console{base: o.Base, hosts: o.Hosts, source: o.Source, mux: http.NewServeMux(), sessions: make(map[string]*session)}
+	c := &Console{base: o.Base, hosts: o.Hosts, source: o.Source, hostURL: o.HostURL, mux: http.NewServeMux(), sessions: make(map[string]*session)}
 	if u, err := url.Parse(o.Base); err == nil {
 		c.hosts = append(c.hosts[:len(c.hosts):len(c.hosts)], u.Host)
 	}
@@ -102,6 +111,11 @@ func New(o Options) *Console {
 	c.page("POST", "/try/prompt", c.prompt)
 	c.page("POST", "/try/resource", c.resource)
 	c.page("GET", "/image/{n}", c.image)
+	if c.checks.run = o.Check; o.Check != nil {
+		c.page("GET", "/check", c.check)
+		c.page("POST", "/check", c.check)
+		return c
+	}
 	c.page("GET", "/audit", c.audit)
 	c.page("POST", "/audit/verify", c.verifyAudit)
 	c.page("GET", "/config", c.config)
@@ -115,8 +129,11 @@ func (c *Console) IsOpen() bool {
 	return c.streams > 0
 }
 
-// Close ends the live streams. Further ones end at once.
-func (c *Console) Close() { c.cancel() }
+// Close ends the live streams and the checks, for which it waits. Further ones end at once.
+func (c *Console) Close() {
+	c.cancel()
+	c.checks.wait()
+}
 
 // page registers a page of a session. A page that changes something is a POST with the token of
 // the session.

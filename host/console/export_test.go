@@ -18,4 +18,6 @@ const (
 	MaxRecordings = maxRecordings
 	MaxBody       = maxBody
 	MaxShared     = maxShared
+
+	MaxCheckResults = maxCheckResults
 )

@@ -37,6 +37,8 @@ type view struct {
 	Section string
 	// Still: nothing of the page is live but the navigation.
 	Still bool
+	// HasChecks: the console has the page of checks.
+	HasChecks bool
 	// Message is what the user's action has caused, and Failed that it has failed.
 	Message string
 	Failed  bool
@@ -45,7 +47,7 @@ type view struct {
 }
 
 // pageNames are the pages, each a template of its own in the layout.
-var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic", "recordings", "try", "tool", "resource", "audit", "config"}
+var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic", "recordings", "try", "tool", "resource", "check", "audit", "config"}
 
 func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{
@@ -139,7 +141,7 @@ func render(w http.ResponseWriter, status int, page string, v *view) {
 
 // show writes a page of a session.
 func (c *Console) show(w http.ResponseWriter, s *session, page string, v *view) {
-	v.Path, v.Token = s.path(), s.Token
+	v.Path, v.Token, v.HasChecks = s.path(), s.Token, c.checks.run != nil
 	inbox, ok := v.Data.(*Inbox)
 	if !ok {
 		now := c.source.Inbox(c.ctx)

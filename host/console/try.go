@@ -127,7 +127,7 @@ func (c *Console) callTool(r *http.Request, s *session, tool *mcp.Tool, v *view)
 		v.Message, v.Failed = "Nothing was sent. "+shown(err.Error()), true
 		return
 	}
-	command := commandLine("call", host.DisplayName(tool.Name), string(arguments))
+	command := c.commandLine("call", host.DisplayName(tool.Name), string(arguments))
 	started := time.Now()
 	result, err := c.source.Call(r.Context(), tool, arguments)
 	if mcp.CodeOf(err) == mcp.CodeMissingCapability {
@@ -194,7 +194,7 @@ func (c *Console) getPrompt(r *http.Request, s *session, v *view) {
 		v.Message, v.Failed = shown(err.Error()), true
 		return
 	}
-	t.Result = &resultView{Took: time.Since(started), Command: commandLine("prompt", operands...)}
+	t.Result = &resultView{Took: time.Since(started), Command: c.commandLine("prompt", operands...)}
 	var contents []mcp.Content
 	for _, m := range result.Messages {
 		contents = append(contents, m.Content)
@@ -217,7 +217,7 @@ func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
 		c.show(w, s, "resource", v)
 		return
 	}
-	t.Result = &resultView{Took: time.Since(started), Command: commandLine("read", uri)}
+	t.Result = &resultView{Took: time.Since(started), Command: c.commandLine("read", uri)}
 	var contents []mcp.Content
 	for _, one := range result.Contents {
 		contents = append(contents, mcp.Embed(one))
@@ -309,8 +309,11 @@ func (c *Console) still(w http.ResponseWriter, _ *http.Request, s *session) {
 }
 
 // commandLine returns what does the same in a terminal. Names of servers may begin as flags do.
-func commandLine(verb string, operands ...string) string {
+func (c *Console) commandLine(verb string, operands ...string) string {
 	line := "fondaco " + verb
+	if c.hostURL != "" {
+		line += " --url " + host.ShellQuote(c.hostURL)
+	}
 	if slices.ContainsFunc(operands, func(o string) bool { return strings.HasPrefix(o, "-") }) {
 		line += " --"
 	}

@@ -48,11 +48,7 @@ func Listen(path string, log *slog.Logger) (net.Listener, error) {
 }
 
 func listen(path string) (net.Listener, error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := checkDir(dir); err != nil {
+	if err := MakeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(path); err == nil {
@@ -121,6 +117,14 @@ func checkSocket(path string) error {
 		return fmt.Errorf("%s: want a socket", path)
 	}
 	return checkAccess(path, info)
+}
+
+// MakeDir makes the directory of sockets if it does not exist. It returns an error if it is not the user's alone.
+func MakeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return checkDir(dir)
 }
 
 // checkDir refuses a directory that others own, can enter, or can replace.

@@ -1,0 +1,89 @@
+//go:build !race
+
+package cli_test
+
+import (
+	"context"
+	"html"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/host/cli"
+)
+
+// inspect runs the command for a server as long as the test, and enters its console.
+func inspect(t *testing.T, server ...string) (s session, c *consolePages) {
+	t.Helper()
+	home := t.TempDir()
+	env := []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
+	var words, link output
+	m := &cli.Main{Stdout: &link, Stderr: &words, Args: append([]string{"fondaco", "inspect", "--no-open"}, server...), Env: env}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	go func() { ended <- m.Main(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if code := <-ended; code != 0 {
+			t.Errorf("got exit code %d, want 0\n%s", code, words.String())
+		}
+		_ = filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				t.Errorf("got the file %s, want nothing written", path)
+			}
+			return nil
+		})
+	})
+	c = enterConsole(t, link.await(t, `(?s)^(http://127\.0\.0\.1:\d+/console/login\?key=\S+)`)[1])
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/server")
+		return strings.Contains(page, "ready"), page
+	})
+	return session{env: env}, c
+}
+
+func TestInspectOpensTheConsoleOnOneServer(t *testing.T) {
+	t.Parallel()
+	s, c := inspect(t, "--", "env", role+"=server", program(t))
+	if _, page := c.get(t, "try"); !strings.Contains(page, "server/add") || strings.Contains(page, ">Configuration<") {
+		t.Errorf("got %s, want the tools of the server, and no page of a configuration", page)
+	}
+	_, page := c.post(t, "try/tool?name=server__add", url.Values{"/a": {"3"}, "/b": {"4"}})
+	line := regexp.MustCompile(`<code data-copy>fondaco ([^<]+)</code>`).FindStringSubmatch(page)
+	if line == nil {
+		t.Fatalf("got %s, want the command of a terminal", page)
+	}
+	stdout, stderr, code := s.run(t.Context(), words(html.UnescapeString(line[1]))...)
+	if code != 0 || strings.TrimSpace(stdout) != "7" {
+		t.Errorf("%s: got %q, %q, %d, want 7", line[1], stdout, stderr, code)
+	}
+	if status, _ := c.post(t, "check", url.Values{}); status != 303 {
+		t.Errorf("got %d, want the checks begun", status)
+	}
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "check")
+		return strings.Contains(page, "unknown-method") && strings.Contains(page, "Checks of ") && strings.Contains(page, " 0 faults"), page
+	})
+}
+
+func TestInspectSendsHeadersToAURL(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(keyed(newScriptServer().HTTPHandler()))
+	t.Cleanup(web.Close)
+	_, c := inspect(t, web.URL, "--header", "X-Gateway-Key: open-sesame")
+	if _, page := c.get(t, "try"); !strings.Contains(page, "server/add") {
+		t.Errorf("got %s, want the tools of the server", page)
+	}
+}
+
+// words returns the words of a line that has quotes of a shell around some of them.
+func words(line string) (all []string) {
+	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
+		all = append(all, m[1]+m[2])
+	}
+	return all
+}
