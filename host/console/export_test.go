@@ -19,5 +19,10 @@ const (
 	MaxBody       = maxBody
 	MaxShared     = maxShared
 
+	MaxItems        = maxItems
+	MaxAlternatives = maxAlternatives
+	MaxFileForm     = maxFileForm
+	MaxEcho         = maxEcho
+	MaxCommand      = maxCommand
 	MaxCheckResults = maxCheckResults
 )

@@ -2,12 +2,15 @@ package console
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/base64"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +19,12 @@ const (
 	maxDepth = 4
 	// maxFields limits the fields of a form. A tool with more has one field with JSON.
 	maxFields = 200
+	// maxItems limits the items of a list of a form, each with fields of its own.
+	maxItems = 50
+	// maxAlternatives limits what one field can be. A field with more is one with JSON.
+	maxAlternatives = 16
+	// maxHops limits how many references and wrappers lead to what a field is.
+	maxHops = 8
 	// maxFollowed limits the bytes that are read to follow references in a schema: each is looked up
 	// in the whole schema. A field with a further reference is one with JSON.
 	maxFollowed = 16 << 20
@@ -30,25 +39,74 @@ type field struct {
 	Input input
 	// Type is that of an HTML input, for one line of text.
 	Type string
+	// Format is the format of the schema, and Limits are those of a number.
+	Format, Limits string
 	// Items is the input of each line of linesInput.
 	Items input
 	// Options are the values to choose from, as JSON.
 	Options []choice
-	// Value is what the user has written, or the default of the schema.
+	// Value is what the user has written, or the default of the schema. Of alternatives it is the index of the chosen
+	// one, and of a file its content in base64.
 	Value string
-	// Fields are those of an object.
+	// Values are those that are chosen of choicesInput.
+	Values []string
+	// Fields are those of an object, the alternatives, or the items of a list.
 	Fields []*field
 }
 
+// The names of inputs that are no values end in one of these, which no JSON Pointer has.
+const (
+	alternativeMark = "~2" // which alternative is chosen; with its index, the name of that
+	itemsMark       = "~3" // how many items a list has
+	fileMark        = "~4" // a file
+	mediaTypeMark   = "~5" // behind that of a file: its media type
+)
+
+// Alternative is the name of the input that says which alternative is chosen, and Count that of how many items there
+// are, and File that of a file.
+func (f *field) Alternative() string { return f.Name + alternativeMark }
+func (f *field) Count() string       { return f.Name + itemsMark }
+func (f *field) File() string        { return f.Name + fileMark }
+
+// Size is the number of bytes of a file.
+func (f *field) Size() int { return base64.StdEncoding.DecodedLen(len(f.Value)) }
+
+// maxEcho limits a file that the form has again after a call, in bytes of its text.
+const maxEcho = 64 << 10
+
+// IsLong reports whether a file is not in the form after a call.
+func (f *field) IsLong() bool { return len(f.Value) > maxEcho }
+
+// hasFile reports whether a form has a file among its fields.
+func hasFile(fields []*field) bool {
+	return slices.ContainsFunc(fields, func(f *field) bool { return f.Input == fileInput || f.Input == dataInput || hasFile(f.Fields) })
+}
+
+// IsChosen reports whether one of the values of choicesInput is chosen.
+func (f *field) IsChosen(value string) bool { return slices.Contains(f.Values, value) }
+
 // Hint is what the user has to know for the input.
 func (f *field) Hint() string {
+	help := sentences(sentences(f.Help, examples[f.Format]), f.Limits)
 	switch f.Input {
 	case linesInput:
-		return sentences(f.Help, "One value on each line.")
+		return sentences(help, "One value on each line.")
 	case jsonInput:
-		return sentences(f.Help, "Written as JSON.")
+		return sentences(help, "Written as JSON.")
 	}
-	return f.Help
+	return help
+}
+
+// examples are values of the formats that browsers have no input for.
+var examples = map[string]string{
+	"date-time": "Such as 2026-12-24T18:30:00+01:00.",
+	"time":      "Such as 18:30:00+01:00.",
+	"duration":  "Such as PT1H30M.",
+	"uuid":      "Such as 123e4567-e89b-42d3-a456-426614174000.",
+	"ipv4":      "Such as 192.0.2.7.",
+	"ipv6":      "Such as 2001:db8::7.",
+	"hostname":  "Such as www.example.com.",
+	"regex":     "A regular expression.",
 }
 
 // sentences joins two texts.
@@ -67,12 +125,17 @@ type input string
 
 // The inputs.
 const (
-	textInput   input = "text"
-	numberInput input = "number"
-	choiceInput input = "choice"
-	linesInput  input = "lines" // an array with one value on each line
-	jsonInput   input = "json"
-	groupInput  input = "group" // an object
+	textInput         input = "text"
+	numberInput       input = "number"
+	choiceInput       input = "choice"
+	choicesInput      input = "choices" // an array of values to choose from
+	linesInput        input = "lines"   // an array with one value on each line
+	listInput         input = "list"    // an array whose items have fields
+	jsonInput         input = "json"
+	fileInput         input = "file"         // a string with the content of a file, in base64
+	dataInput         input = "data"         // a string with a data URL of a file
+	groupInput        input = "group"        // an object
+	alternativesInput input = "alternatives" // one of several
 )
 
 // schemaNode has the keywords of a JSON Schema that a form follows. The server checks the rest.
@@ -91,48 +154,98 @@ type schemaNode struct {
 	Items       jsontext.Value   `json:"items,omitzero"`
 	Properties  jsontext.Value   `json:"properties,omitzero"`
 	Required    []string         `json:"required,omitzero"`
+
+	Encoding  string         `json:"contentEncoding,omitzero"`
+	MediaType string         `json:"contentMediaType,omitzero"`
+	Minimum   jsontext.Value `json:"minimum,omitzero"`
+	Maximum   jsontext.Value `json:"maximum,omitzero"`
 }
 
 // formBuilder makes the fields for a schema.
 type formBuilder struct {
 	root     jsontext.Value
+	sent     url.Values // what the user has sent, which says how long lists are; nil for nothing
 	fields   int
 	followed int // bytes
 }
 
-// newForm returns the fields for the schema of an object, or false if a form cannot express it.
-func newForm(schema jsontext.Value) ([]*field, bool) {
-	b := &formBuilder{root: schema}
+// newForm returns the fields for the schema of an object, or false if a form cannot express it. They have the values
+// of the schema; sent, which may be nil, says how many items lists have.
+func newForm(schema jsontext.Value, sent url.Values) ([]*field, bool) {
+	b := &formBuilder{root: schema, sent: sent}
 	n, ok := b.node(schema)
-	if !ok || len(n.OneOf)+len(n.AnyOf)+len(n.AllOf) > 0 {
+	if !ok || len(n.alternatives())+len(n.AllOf) > 0 {
 		return nil, false
 	}
 	fields := b.properties(&n, "", 0)
 	return fields, b.fields <= maxFields
 }
 
-// node reads a schema, of which it follows a reference within the root.
-func (b *formBuilder) node(raw jsontext.Value) (n schemaNode, ok bool) {
-	for range maxDepth {
-		n = schemaNode{}
+// node reads a schema. It follows a reference within the root, and looks into what wraps a single schema: a list of
+// one, or of one and null. What is said about the value outside of it counts.
+func (b *formBuilder) node(raw jsontext.Value) (schemaNode, bool) {
+	var outer schemaNode
+	for range maxHops {
+		var n schemaNode
 		if raw.Kind() != '{' || json.Unmarshal(raw, &n) != nil {
 			return n, false
 		}
+		n.Title, n.Description = cmp.Or(outer.Title, n.Title), cmp.Or(outer.Description, n.Description)
+		if outer.Default != nil {
+			n.Default = outer.Default
+		}
+		outer = n
 		pointer, local := strings.CutPrefix(n.Ref, "#")
-		switch {
-		case n.Ref == "":
+		switch only := n.only(); {
+		case n.Ref == "" && only == nil:
 			return n, true
+		case n.Ref == "":
+			raw = only
+			continue
 		case !local:
 			return n, false
 		}
 		if b.followed += len(b.root); b.followed > maxFollowed {
 			return n, false
 		}
+		var ok bool
 		if raw, ok = valueAt(b.root, pointer); !ok {
 			return n, false
 		}
 	}
-	return n, false
+	return outer, false
+}
+
+// only returns the single schema that n wraps, or nil.
+func (n *schemaNode) only() jsontext.Value {
+	if n.Properties != nil {
+		return nil
+	}
+	all := slices.Concat(n.AllOf, slices.DeleteFunc(n.alternatives(), isNull))
+	if len(all) == 1 {
+		return all[0]
+	}
+	return nil
+}
+
+// alternatives returns what a value can be. Those that only say which members an object has to have are left out,
+// because a form shows all of them.
+func (n *schemaNode) alternatives() []jsontext.Value {
+	return slices.DeleteFunc(slices.Concat(n.OneOf, n.AnyOf), func(raw jsontext.Value) bool {
+		keywords := 0
+		for name := range members(raw) {
+			if keywords++; name != "required" {
+				return false
+			}
+		}
+		return keywords == 1
+	})
+}
+
+// isNull reports whether a schema allows nothing but null.
+func isNull(raw jsontext.Value) bool {
+	var n schemaNode
+	return json.Unmarshal(raw, &n) == nil && (string(n.Type) == `"null"` || n.Const.Kind() == 'n')
 }
 
 // valueAt returns the value at a JSON Pointer.
@@ -194,32 +307,138 @@ func (b *formBuilder) field(raw jsontext.Value, name, path string, required bool
 		return f
 	}
 	kind := n.kind()
-	f.Value = string(n.Default)
 	if f.Options, ok = b.choices(&n, kind); ok {
 		f.Input = choiceInput
-		return f
+		if n.Const != nil && required {
+			n.Default = n.Const
+		}
+	} else if all := slices.DeleteFunc(n.alternatives(), isNull); len(all) > 0 {
+		f.Input, f.Fields = b.alternatives(&n, all, path, depth)
+	} else {
+		b.setInput(f, &n, kind, depth)
 	}
-	if len(n.OneOf)+len(n.AnyOf) > 0 {
-		return f
-	}
+	f.set(n.Default)
+	return f
+}
+
+// setInput sets the input for a value of one kind. It stays JSON for a value of any other.
+func (b *formBuilder) setInput(f *field, n *schemaNode, kind string, depth int) {
 	switch kind {
 	case "string":
-		f.Input, f.Type, f.Value = textInput, inputType(n.Format), stringOf(n.Default)
+		f.Input, f.Type, f.Format = textInput, inputType(n.Format), n.Format
+		switch {
+		case n.Encoding == "base64" || n.Format == "byte":
+			f.Input, f.Type = fileInput, n.MediaType
+		case n.Format == "data-url":
+			f.Input, f.Type = dataInput, n.MediaType
+		}
 	case "integer", "number":
-		f.Input = numberInput
+		f.Input, f.Limits = numberInput, limitsOf(n)
 	case "array":
-		f.Items = b.itemInput(n.Items)
-		if f.Items == "" {
-			break
-		}
-		f.Input, f.Value = linesInput, linesOf(n.Default)
+		b.setItems(f, n, depth)
 	case "object":
-		if n.Properties == nil || depth+1 == maxDepth {
-			break
+		if n.Properties != nil && depth+1 < maxDepth {
+			f.Input, f.Fields = groupInput, b.properties(n, f.Name, depth+1)
 		}
-		f.Input, f.Fields = groupInput, b.properties(&n, path, depth+1)
 	}
-	return f
+}
+
+// setItems sets the input for an array: a line for each item or, if that cannot express one, fields for each.
+func (b *formBuilder) setItems(f *field, n *schemaNode, depth int) {
+	item, ok := b.node(n.Items)
+	if !ok {
+		return
+	}
+	if f.Options, ok = b.choices(&item, ""); ok {
+		f.Input = choicesInput
+		return
+	}
+	if f.Items = b.itemInput(&item); f.Items != "" {
+		f.Input = linesInput
+		return
+	}
+	if depth+1 == maxDepth {
+		return
+	}
+	length := len(valuesIn(n.Default))
+	if length == 0 && f.Required {
+		length = 1
+	}
+	if sent := b.sent.Get(f.Count()); sent != "" {
+		length, _ = strconv.Atoi(sent)
+	}
+	for i := range min(length, maxItems) {
+		if b.fields++; b.fields > maxFields {
+			return
+		}
+		f.Fields = append(f.Fields, b.field(n.Items, strconv.Itoa(i+1), f.Name+"/"+strconv.Itoa(i), true, depth+1))
+	}
+	f.Input = listInput
+}
+
+// alternatives returns a field for each alternative, or JSON if there is one that a form does not express.
+func (b *formBuilder) alternatives(n *schemaNode, all []jsontext.Value, path string, depth int) (input, []*field) {
+	if n.Properties != nil || depth+1 == maxDepth || len(all) > maxAlternatives {
+		return jsonInput, nil
+	}
+	var fields []*field
+	for i, raw := range all {
+		one, ok := b.node(raw)
+		if b.fields++; !ok || b.fields > maxFields {
+			return jsonInput, nil
+		}
+		f := b.field(raw, cmp.Or(one.Title, one.kind(), "any value"), path+alternativeMark+strconv.Itoa(i), true, depth+1)
+		if one.Title != "" {
+			f.Help = one.Description // its title is its label
+		}
+		fields = append(fields, f)
+	}
+	return alternativesInput, fields
+}
+
+// limitsOf says which numbers a schema allows.
+func limitsOf(n *schemaNode) string {
+	switch {
+	case n.Minimum != nil && n.Maximum != nil:
+		return fmt.Sprintf("From %s to %s.", n.Minimum, n.Maximum)
+	case n.Minimum != nil:
+		return fmt.Sprintf("At least %s.", n.Minimum)
+	case n.Maximum != nil:
+		return fmt.Sprintf("At most %s.", n.Maximum)
+	}
+	return ""
+}
+
+// set sets the value of a field, which may be nil.
+func (f *field) set(value jsontext.Value) {
+	if value == nil {
+		return
+	}
+	switch f.Input {
+	case textInput, fileInput, dataInput:
+		f.Value = stringOf(value)
+	case linesInput:
+		f.Value = linesOf(value)
+	case choicesInput:
+		for _, item := range valuesIn(value) {
+			f.Values = append(f.Values, string(item))
+		}
+	case groupInput:
+		for name, member := range members(value) {
+			if i := slices.IndexFunc(f.Fields, func(one *field) bool { return one.Label == name }); i >= 0 {
+				f.Fields[i].set(member)
+			}
+		}
+	case listInput:
+		for i, item := range valuesIn(value) {
+			if i < len(f.Fields) {
+				f.Fields[i].set(item)
+			}
+		}
+	case alternativesInput: // which one the value is for is not known
+	default:
+		f.Value = string(value)
+	}
 }
 
 // kind is the type of a value, without null. It is empty for several types and for none.
@@ -249,7 +468,7 @@ func (b *formBuilder) choices(n *schemaNode, kind string) (list []choice, ok boo
 	for _, v := range values {
 		list = append(list, choice{string(v), labelOf(v)})
 	}
-	for _, raw := range slices.Concat(n.OneOf, n.AnyOf) {
+	for _, raw := range slices.DeleteFunc(n.alternatives(), isNull) {
 		one, ok := b.node(raw)
 		if !ok || one.Const == nil {
 			return nil, false
@@ -264,13 +483,15 @@ func (b *formBuilder) choices(n *schemaNode, kind string) (list []choice, ok boo
 }
 
 // itemInput is the input of the lines for an array, or empty if a line cannot express an item.
-func (b *formBuilder) itemInput(raw jsontext.Value) input {
-	n, ok := b.node(raw)
-	if !ok || len(n.OneOf)+len(n.AnyOf)+len(n.AllOf) > 0 {
+func (b *formBuilder) itemInput(n *schemaNode) input {
+	if len(n.alternatives())+len(n.AllOf) > 0 {
 		return ""
 	}
 	switch n.kind() {
 	case "string":
+		if n.Encoding != "" || n.Format == "byte" || n.Format == "data-url" {
+			return ""
+		}
 		return textInput
 	case "integer", "number":
 		return numberInput
@@ -282,7 +503,7 @@ func (b *formBuilder) itemInput(raw jsontext.Value) input {
 // than JSON Schema, such as times, are texts.
 func inputType(format string) string {
 	switch format {
-	case "date", "email":
+	case "date", "email", "password":
 		return format
 	case "uri":
 		return "url"
@@ -303,24 +524,41 @@ func stringOf(raw jsontext.Value) (text string) {
 	return text
 }
 
-func linesOf(raw jsontext.Value) string {
-	var items []jsontext.Value
+// valuesIn returns the items of an array, and none of another value.
+func valuesIn(raw jsontext.Value) (items []jsontext.Value) {
 	_ = json.Unmarshal(raw, &items)
+	return items
+}
+
+func linesOf(raw jsontext.Value) string {
 	var lines []string
-	for _, item := range items {
+	for _, item := range valuesIn(raw) {
 		lines = append(lines, labelOf(item))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// fill puts what the user has written into the fields.
+// fill puts what the user has sent into the fields. A file that was chosen stands for the text beside it.
 func fill(fields []*field, form url.Values) {
 	for _, f := range fields {
-		if f.Input == groupInput {
+		switch f.Input {
+		case groupInput, listInput:
 			fill(f.Fields, form)
+			continue
+		case alternativesInput:
+			f.Value = form.Get(f.Alternative())
+			fill(f.Fields, form)
+			continue
+		case choicesInput:
+			f.Values = form[f.Name]
 			continue
 		}
 		f.Value = strings.ReplaceAll(form.Get(f.Name), "\r\n", "\n")
+		if file := form.Get(f.File()); file != "" && f.Input == fileInput {
+			f.Value = file
+		} else if file != "" && f.Input == dataInput {
+			f.Value = "data:" + form.Get(f.File()+mediaTypeMark) + ";base64," + file
+		}
 	}
 }
 
@@ -365,20 +603,76 @@ func (f *field) encode(failed *[]error) (jsontext.Value, error) {
 			return nil, nil
 		}
 		return object, nil
+	case f.Input == listInput:
+		return f.encodeItems(failed), nil
+	case f.Input == alternativesInput:
+		if chosen, err := strconv.Atoi(f.Value); err == nil && chosen >= 0 && chosen < len(f.Fields) {
+			return f.Fields[chosen].encode(failed)
+		}
+		return nil, nil
+	case f.Input == choicesInput:
+		return encodeArray(f.Values, f.Required)
 	case strings.TrimSpace(f.Value) == "":
 		return nil, nil
 	case f.Input == linesInput:
-		var items [][]byte
+		var items []string
 		for line := range strings.SplitSeq(strings.TrimRight(f.Value, "\n"), "\n") {
 			item, err := encodeLine(f.Items, line)
 			if err != nil {
 				return nil, err
 			}
-			items = append(items, item)
+			items = append(items, string(item))
 		}
-		return jsontext.Value("[" + string(bytes.Join(items, []byte(","))) + "]"), nil
+		return encodeArray(items, true)
+	case f.Input == fileInput:
+		if _, err := base64.StdEncoding.DecodeString(f.Value); err != nil {
+			return nil, fmt.Errorf("found %.40q, want a file, or base64", f.Value)
+		}
+		return json.Marshal(f.Value)
+	case f.Input == dataInput:
+		return json.Marshal(f.Value)
 	}
 	return encodeLine(f.Input, f.Value)
+}
+
+// encodeItems returns the array of the items that have a value.
+func (f *field) encodeItems(failed *[]error) jsontext.Value {
+	var items []string
+	for _, item := range f.Fields {
+		value, err := item.encode(failed)
+		if err != nil {
+			*failed = append(*failed, fmt.Errorf("%s: %s: %w", f.Label, item.Label, err))
+		} else if value != nil {
+			items = append(items, string(value))
+		}
+	}
+	array, _ := encodeArray(items, f.Required) // each was encoded above
+	return array
+}
+
+// encodeArray returns an array of values that are JSON, or nil if it is empty and not required.
+func encodeArray(items []string, required bool) (jsontext.Value, error) {
+	if len(items) == 0 && !required {
+		return nil, nil
+	}
+	array := jsontext.Value("[" + strings.Join(items, ",") + "]")
+	if !array.IsValid() {
+		return nil, errors.New("want values of the form")
+	}
+	return array, nil
+}
+
+// resize changes how many items a list has in what the user has sent, if a button of the form says so, and reports
+// whether it does.
+func resize(form url.Values) bool {
+	for button, change := range map[string]int{"more": 1, "fewer": -1} {
+		if name := form.Get(button); name != "" {
+			n, _ := strconv.Atoi(form.Get(name + itemsMark))
+			form.Set(name+itemsMark, strconv.Itoa(min(max(n+change, 0), maxItems)))
+			return true
+		}
+	}
+	return false
 }
 
 // encodeLine returns one value that is no array.

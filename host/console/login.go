@@ -155,13 +155,16 @@ func (c *Console) sessionOf(r *http.Request) *session {
 // path is the prefix of the paths of its pages.
 func (s *session) path() string { return "/console/s/" + s.ID + "/" }
 
-// maxForm limits the body of a form, in bytes.
-const maxForm = 1 << 20
+const (
+	// maxForm limits the body of a form, in bytes.
+	maxForm = 1 << 20
+	// maxFileForm limits that of a form with files.
+	maxFileForm = 8 << 20
+)
 
-// hasToken reports whether a form has the token of the session.
+// hasToken reports whether a form has the token of the session. What it has sent is in PostForm then, files included.
 func (s *session) hasToken(r *http.Request) bool {
-	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
-	return r.ParseForm() == nil && subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(s.Token)) == 1
+	return readForm(r) == nil && subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(s.Token)) == 1
 }
 
 // logout ends the session.

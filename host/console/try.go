@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
@@ -21,6 +22,8 @@ const (
 	maxImageBytes = 8 << 20
 	// maxShownText limits a text of a result on a page, in bytes.
 	maxShownText = 1 << 20
+	// maxCommand limits the arguments of a call whose command for a terminal is shown, in bytes.
+	maxCommand = 32 << 10
 )
 
 // TrySource makes requests as a client of the host: with its rules, consents and records.
@@ -53,6 +56,8 @@ type tryView struct {
 	// Raw: the arguments are written as JSON, in Text. HasForm: there is a form, too.
 	Raw, HasForm bool
 	Text         string
+	// HasFile: a field is a file.
+	HasFile bool
 	// Schema is that of the arguments.
 	Schema string
 	Result *resultView
@@ -100,13 +105,31 @@ func (c *Console) tool(w http.ResponseWriter, r *http.Request, s *session) {
 	}
 	tool := &surface.Tools[i]
 	t := &tryView{Name: name, Description: tool.Description, Claims: claimsOf(tool.Annotations), Text: "{}", Schema: indented(tool.InputSchema)}
-	t.Fields, t.HasForm = newForm(tool.InputSchema)
-	t.Raw = !t.HasForm || r.URL.Query().Get("raw") != ""
 	v := &view{Title: host.DisplayName(name), Section: "try", Still: true, Data: t}
-	if r.Method == http.MethodPost {
+	resized := t.makeForm(tool.InputSchema, r)
+	if resized && !t.HasForm {
+		v.Message, v.Failed = fmt.Sprintf("A form has at most %d fields: no item was added.", maxFields), true
+		r.PostForm.Set("fewer", r.PostForm.Get("more"))
+		r.PostForm.Del("more")
+		t.makeForm(tool.InputSchema, r)
+	}
+	switch {
+	case resized:
+		fill(t.Fields, r.PostForm)
+	case r.Method == http.MethodPost:
 		c.callTool(r, s, tool, v)
 	}
 	c.show(w, s, "tool", v)
+}
+
+// makeForm makes the form for a schema, with as many items in its lists as the user wants, and reports whether that has
+// changed.
+func (t *tryView) makeForm(schema jsontext.Value, r *http.Request) (resized bool) {
+	resized = resize(r.PostForm)
+	t.Fields, t.HasForm = newForm(schema, r.PostForm)
+	t.HasFile = hasFile(t.Fields)
+	t.Raw = !t.HasForm || r.URL.Query().Get("raw") != ""
+	return resized
 }
 
 // callTool calls a tool with what the form has, and adds the result to the page.
@@ -127,11 +150,14 @@ func (c *Console) callTool(r *http.Request, s *session, tool *mcp.Tool, v *view)
 		v.Message, v.Failed = "Nothing was sent. "+shown(err.Error()), true
 		return
 	}
-	command := c.commandLine("call", host.DisplayName(tool.Name), string(arguments))
+	command := ""
+	if len(arguments) <= maxCommand {
+		command = c.commandLine("call", host.DisplayName(tool.Name), string(arguments))
+	}
 	started := time.Now()
 	result, err := c.source.Call(r.Context(), tool, arguments)
 	if mcp.CodeOf(err) == mcp.CodeMissingCapability {
-		v.Message, v.Failed = "The server asks a question during the call, which this page cannot show. A terminal can: "+shown(command), true
+		v.Message, v.Failed = "The server asks a question during the call, which this page cannot show. A terminal can: "+cmp.Or(shown(command), "fondaco call"), true
 		return
 	}
 	if err != nil {

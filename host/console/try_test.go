@@ -57,7 +57,7 @@ func TestFormSendsValuesOfTheirTypes(t *testing.T) {
 	page := b.get(toolPage)
 	for name, want := range map[string]string{
 		"/from": "<textarea", "/day": `<input type="date"`, "/seats": "<input", "/class": "<select", "/window": "<select", "/kind": "<select", "/stops": "<textarea",
-		"/legs": "<textarea", "/any": "<textarea", "/either": "<textarea", "/passenger/name": "<textarea", "/passenger/a~1b~0c": "<textarea", "/extras/meal": "<textarea",
+		"/any": "<textarea", "/either~20": "<textarea", "/either~21": "<input", "/passenger/name": "<textarea", "/passenger/a~1b~0c": "<textarea", "/extras/meal": "<textarea",
 	} {
 		if at := strings.Index(page, `name="`+name+`"`); at < 0 || !strings.Contains(page[max(0, at-30):at], want[1:5]) {
 			t.Errorf("%s: got %.100q, want %s", name, page[max(0, at-30):], want)
@@ -71,8 +71,8 @@ func TestFormSendsValuesOfTheirTypes(t *testing.T) {
 	for _, call := range []struct{ fields, want string }{
 		{"/from=TRN", `{"from":"TRN","passenger":{}}`},
 		{
-			"/from=TRN /day=2026-12-24 /seats=3 /class=1 /window=false /kind=\"return\" /stops=A\r\nB /miles=1\n2.5 /legs=[[\"A\"]] /any={} /either=7 /passenger/name=Ada /passenger/a~1b~0c=x /extras/meal=soup",
-			`{"from":"TRN","day":"2026-12-24","seats":3,"class":1,"window":false,"kind":"return","stops":["A","B"],"miles":[1,2.5],"legs":[["A"]],"any":{},"either":7,` +
+			"/from=TRN /day=2026-12-24 /seats=3 /class=1 /window=false /kind=\"return\" /stops=A\r\nB /miles=1\n2.5 /legs~3=2 /legs/0=A\r\nB /legs/1=C /any={} /either~2=1 /either~20=seven /either~21=7 /passenger/name=Ada /passenger/a~1b~0c=x /extras/meal=soup",
+			`{"from":"TRN","day":"2026-12-24","seats":3,"class":1,"window":false,"kind":"return","stops":["A","B"],"miles":[1,2.5],"legs":[["A","B"],["C"]],"any":{},"either":7,` +
 				`"passenger":{"name":"Ada","a/b~c":"x"},"extras":{"meal":"soup"}}`,
 		},
 	} {
@@ -103,7 +103,7 @@ func TestFormSaysWhatIsWrongAndSendsNothing(t *testing.T) {
 	for _, wrong := range []struct{ page, name, value, want string }{
 		{toolPage, "/seats", "two", "seats: found &#34;two&#34;, want a number"},
 		{toolPage, "/miles", "1\nx", "miles: found &#34;x&#34;, want a number"},
-		{toolPage, "/legs", "[[", "legs: found &#34;[[&#34;, want JSON"},
+		{toolPage, "/any", "[[", "any: found &#34;[[&#34;, want JSON"},
 		{toolPage + "&raw=1", "json", "[1]", "found &#34;[1]&#34;, want a JSON object"},
 	} {
 		response, body := b.post(wrong.page, wrong.name, wrong.value)
