@@ -110,7 +110,7 @@ func New(o Options) *Console {
 	c.page("GET", "/try/prompt", c.prompt)
 	c.page("POST", "/try/prompt", c.prompt)
 	c.page("POST", "/try/resource", c.resource)
-	c.page("GET", "/image/{n}", c.image)
+	c.page("GET", "/file/{n}", c.resultFile)
 	if c.checks.run = o.Check; o.Check != nil {
 		c.page("GET", "/check", c.check)
 		c.page("POST", "/check", c.check)
@@ -166,7 +166,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // contentPolicy allows what the host serves itself.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func setHeaders(h http.Header) {

@@ -2,22 +2,25 @@ package console
 
 // The limits, for the comparison with docs/limits.md.
 const (
-	MaxLinks      = maxLinks
-	MaxSessions   = maxSessions
-	MaxStreams    = maxStreams
-	MaxForm       = maxForm
-	KeptDurations = keptDurations
-	MaxFields     = maxFields
-	MaxDepth      = maxDepth
-	MaxFollowed   = maxFollowed
-	MaxImages     = maxImages
-	MaxImageBytes = maxImageBytes
-	MaxShownText  = maxShownText
-	MaxDecisions  = maxDecisions
-	MaxMessages   = maxMessages
-	MaxRecordings = maxRecordings
-	MaxBody       = maxBody
-	MaxShared     = maxShared
+	MaxLinks       = maxLinks
+	MaxSessions    = maxSessions
+	MaxStreams     = maxStreams
+	MaxForm        = maxForm
+	KeptDurations  = keptDurations
+	MaxFields      = maxFields
+	MaxDepth       = maxDepth
+	MaxFollowed    = maxFollowed
+	MaxResultFiles = maxResultFiles
+	MaxResultBytes = maxResultBytes
+	MaxNodes       = maxNodes
+	MaxTreeDepth   = maxTreeDepth
+	MaxLeaf        = maxLeaf
+	MaxShownText   = maxShownText
+	MaxDecisions   = maxDecisions
+	MaxMessages    = maxMessages
+	MaxRecordings  = maxRecordings
+	MaxBody        = maxBody
+	MaxShared      = maxShared
 
 	MaxItems        = maxItems
 	MaxAlternatives = maxAlternatives

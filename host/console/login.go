@@ -42,7 +42,7 @@ type session struct {
 	secret  [sha256.Size]byte // digest of the cookie
 	created time.Time
 	ended   chan struct{} // closed when it ends
-	images  []image       // guarded by Console.mu: of its last result
+	files   []resultFile  // guarded by Console.mu: of its last result
 }
 
 // Link returns a URL that opens the console in one browser, once, within LinkTime. Who has it has

@@ -206,8 +206,8 @@ func TestCallsAreCountedByTheirOutcome(t *testing.T) {
 
 func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "a link to the console: for how long it works; links that were not used; sessions of the console; for how long one lasts", console.LinkTime, console.MaxLinks, console.MaxSessions, console.SessionTime)
-	claim.Limit(t, "fields of a form of the console; objects in objects; bytes read to follow references of its schema; images of the last result of a session; their bytes; a text of a result on a page",
-		console.MaxFields, console.MaxDepth, claim.Bytes(console.MaxFollowed), console.MaxImages, claim.Bytes(console.MaxImageBytes), claim.Bytes(console.MaxShownText))
+	claim.Limit(t, "fields of a form of the console; objects in objects; bytes read to follow references of its schema; images, sounds and files of the last result of a session; their bytes; a text of a result on a page",
+		console.MaxFields, console.MaxDepth, claim.Bytes(console.MaxFollowed), console.MaxResultFiles, claim.Bytes(console.MaxResultBytes), claim.Bytes(console.MaxShownText))
 	claim.Limit(t, "pages of the console that are kept current at a time; a form; calls of a server whose durations are known; messages on the page of the traffic; decisions on the page of the audit log",
 		console.MaxStreams, claim.Bytes(console.MaxForm), console.KeptDurations, console.MaxMessages, console.MaxDecisions)
 	claim.Limit(t, "recordings on a page of the console; what a page shows of one body; a file with what a filter shows of a recording", console.MaxRecordings, claim.Bytes(console.MaxBody), claim.Bytes(console.MaxShared))

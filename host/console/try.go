@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,16 +14,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-const (
-	// maxImages limits the images of the last result that a session keeps, and maxImageBytes the
-	// bytes of all of them.
-	maxImages     = 16
-	maxImageBytes = 8 << 20
-	// maxShownText limits a text of a result on a page, in bytes.
-	maxShownText = 1 << 20
-	// maxCommand limits the arguments of a call whose command for a terminal is shown, in bytes.
-	maxCommand = 32 << 10
-)
+// maxCommand limits the arguments of a call whose command for a terminal is shown, in bytes.
+const maxCommand = 32 << 10
 
 // TrySource makes requests as a client of the host: with its rules, consents and records.
 type TrySource interface {
@@ -37,15 +28,6 @@ type TrySource interface {
 	// Read reads a resource.
 	Read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 }
-
-// image is an image of a result.
-type image struct {
-	kind string // its media type
-	data []byte
-}
-
-// imageTypes are the media types that are shown as images.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
 
 // tryView is the data of the page of a tool or a prompt.
 type tryView struct {
@@ -61,20 +43,6 @@ type tryView struct {
 	// Schema is that of the arguments.
 	Schema string
 	Result *resultView
-}
-
-// resultView is what a request has returned.
-type resultView struct {
-	Failed  bool
-	Took    time.Duration
-	Blocks  []block
-	Command string // the same request in a terminal
-}
-
-// block is a part of a result.
-type block struct {
-	Title, Text string
-	Image       string // the path of an image, in the session; empty for a text
 }
 
 // try lists what can be tried.
@@ -165,9 +133,16 @@ func (c *Console) callTool(r *http.Request, s *session, tool *mcp.Tool, v *view)
 		return
 	}
 	t.Result = &resultView{Failed: result.IsError, Took: time.Since(started), Command: command}
-	t.Result.Blocks = c.blocksOf(s, result.Content)
-	if result.StructuredContent != nil {
-		t.Result.Blocks = append(t.Result.Blocks, block{Title: "Structured content", Text: indented(result.StructuredContent)})
+	content, structured := result.Content, jsontext.Value(result.StructuredContent)
+	if structured != nil { // its text often says the same
+		content = slices.DeleteFunc(slices.Clone(content), func(one mcp.Content) bool {
+			text, ok := one.(mcp.TextContent)
+			return ok && sameJSON(text.Text, structured)
+		})
+	}
+	t.Result.Blocks = c.resultOf(s, content)
+	if structured != nil {
+		t.Result.Blocks = append(t.Result.Blocks, textBlock("Structured content", string(structured)))
 	}
 }
 
@@ -225,7 +200,7 @@ func (c *Console) getPrompt(r *http.Request, s *session, v *view) {
 	for _, m := range result.Messages {
 		contents = append(contents, m.Content)
 	}
-	t.Result.Blocks = c.blocksOf(s, contents)
+	t.Result.Blocks = c.resultOf(s, contents)
 	for i := range min(len(t.Result.Blocks), len(result.Messages)) {
 		t.Result.Blocks[i].Title = string(result.Messages[i].Role)
 	}
@@ -248,84 +223,8 @@ func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
 	for _, one := range result.Contents {
 		contents = append(contents, mcp.Embed(one))
 	}
-	t.Result.Blocks = c.blocksOf(s, contents)
+	t.Result.Blocks = c.resultOf(s, contents)
 	c.show(w, s, "resource", v)
-}
-
-// blocksOf returns the parts of a result. The session keeps its images in place of those before.
-func (c *Console) blocksOf(s *session, contents []mcp.Content) []block {
-	var images []image
-	left := maxImageBytes
-	add := func(kind string, data []byte) block {
-		if !slices.Contains(imageTypes, kind) || len(data) > left || len(images) == maxImages {
-			return block{Title: cutText(kind), Text: size(len(data)) + " that are not shown"}
-		}
-		left -= len(data)
-		images = append(images, image{kind, data})
-		return block{Title: kind, Image: s.path() + "image/" + strconv.Itoa(len(images)-1) + "?" + strconv.FormatInt(time.Now().UnixNano(), 36)}
-	}
-	var blocks []block
-	for _, content := range contents {
-		switch content := content.(type) {
-		case mcp.TextContent:
-			blocks = append(blocks, textBlock("Text", content.Text))
-		case mcp.ImageContent:
-			blocks = append(blocks, add(content.MIMEType, content.Data))
-		case mcp.AudioContent:
-			blocks = append(blocks, add(content.MIMEType, content.Data))
-		case mcp.ResourceLink:
-			blocks = append(blocks, block{Title: "Link", Text: cutText(content.Name + "\n" + content.URI)})
-		case mcp.EmbeddedResource:
-			one := &content.Resource
-			if one.IsBlob() {
-				blocks = append(blocks, add(one.MIMEType, one.Blob))
-				continue
-			}
-			blocks = append(blocks, textBlock(cutText(strings.TrimSpace(one.MIMEType+" "+one.URI)), one.Text))
-		default:
-			blocks = append(blocks, block{Title: "Content of a kind that is not known"})
-		}
-	}
-	c.mu.Lock()
-	s.images = images
-	c.mu.Unlock()
-	return blocks
-}
-
-// textBlock is a text, indented if it is JSON.
-func textBlock(title, text string) block {
-	if raw := jsontext.Value(text); len(text) <= maxShownText && (raw.Kind() == '{' || raw.Kind() == '[') && raw.IsValid() {
-		text = indented(raw)
-	}
-	return block{Title: title, Text: cutText(text)}
-}
-
-func cutText(text string) string { return host.CutText(text, maxShownText) }
-
-// indented returns JSON on several lines, or as it is if it is not valid.
-func indented(raw jsontext.Value) string {
-	text := raw.Clone()
-	if text.Indent(jsontext.WithIndent("  ")) != nil {
-		return string(raw)
-	}
-	return cutText(string(text))
-}
-
-// image shows an image of the last result of the session.
-func (c *Console) image(w http.ResponseWriter, r *http.Request, s *session) {
-	n, err := strconv.Atoi(r.PathValue("n"))
-	c.mu.Lock()
-	var found *image
-	if err == nil && n >= 0 && n < len(s.images) {
-		found = &s.images[n]
-	}
-	c.mu.Unlock()
-	if found == nil {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", found.kind)
-	_, _ = w.Write(found.data)
 }
 
 // still is a page whose only content is the navigation, which the live stream of a page without

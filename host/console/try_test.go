@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -178,7 +179,7 @@ func TestResultsAreShownByTheirKind(t *testing.T) {
 		},
 	}
 	_, body := b.post(toolPage)
-	for _, want := range []string{"The tool failed", "{\n  &#34;b&#34;: 2\n}", "{\n  &#34;a&#34;: 1\n}", "image/svg&#43;xml", "audio/wav", "status://today", "embedded", "fondaco call air/book &#39;{}&#39;"} {
+	for _, want := range []string{"The tool failed", "{\n  &#34;b&#34;: 2\n}", "{\n  &#34;a&#34;: 1\n}", "<b>b</b> <code>2</code>", "image/svg&#43;xml", "<audio controls", "status://today", "embedded", "fondaco call air/book &#39;{}&#39;"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("got %s, want %s", body, want)
 		}
@@ -194,6 +195,24 @@ func TestResultsAreShownByTheirKind(t *testing.T) {
 	if response, _ := serve(b.console, request(http.MethodGet, images[0][1], nil)); response.StatusCode != 401 {
 		t.Errorf("without the cookie: got %d, want 401", response.StatusCode)
 	}
+	files := regexp.MustCompile(`<(?:audio[^>]* src|a href)="([^"]+/file/[^"]+)"`).FindAllStringSubmatch(body, -1)
+	if len(files) != 3 {
+		t.Fatalf("got %q, want two files to save, and the sound", files)
+	}
+	for i, want := range []struct{ kind, saved, data string }{
+		{"application/octet-stream", `attachment; filename="result-2"`, "<svg onload=alert(1)>"}, {"application/octet-stream", `attachment; filename="result-3"`, "<script>"}, {"audio/wav", "", "x"},
+	} {
+		response, data := b.do(request(http.MethodGet, files[i][1], nil))
+		h := response.Header
+		if response.StatusCode != 200 || data != want.data || h.Get("Content-Type") != want.kind || h.Get("Content-Disposition") != want.saved || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("got %d, %q, %v, want %v", response.StatusCode, data, h, want)
+		}
+	}
+	part := request(http.MethodGet, files[2][1], nil)
+	part.Header.Set("Range", "bytes=0-0")
+	if response, _ := b.do(part); response.StatusCode != http.StatusPartialContent {
+		t.Errorf("got %d, want a part of the sound", response.StatusCode)
+	}
 	s.result = &mcp.CallToolResult{}
 	_, _ = b.post(toolPage)
 	if response, _ := b.do(request(http.MethodGet, images[0][1], nil)); response.StatusCode != 404 {
@@ -205,13 +224,13 @@ func TestResultsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := tryHost(`{"type": "object"}`)
 	b := enter(t, newConsole(t, s))
-	s.result = &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(strings.Repeat("x", console.MaxShownText+1)), mcp.Image(make([]byte, console.MaxImageBytes+1), "image/png")}}
-	for range console.MaxImages + 1 {
+	s.result = &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(strings.Repeat("x", console.MaxShownText+1)), mcp.Image(make([]byte, console.MaxResultBytes+1), "image/png")}}
+	for range console.MaxResultFiles + 1 {
 		s.result.Content = append(s.result.Content, mcp.Image([]byte("x"), "image/png"))
 	}
 	_, body := b.post(toolPage)
-	if strings.Contains(body, strings.Repeat("x", console.MaxShownText+1)) || strings.Count(body, "<img") != console.MaxImages {
-		t.Errorf("got %d bytes with %d images, want the text cut, and %d images", len(body), strings.Count(body, "<img"), console.MaxImages)
+	if strings.Contains(body, strings.Repeat("x", console.MaxShownText+1)) || strings.Count(body, "<img") != console.MaxResultFiles {
+		t.Errorf("got %d bytes with %d images, want the text cut, and %d images", len(body), strings.Count(body, "<img"), console.MaxResultFiles)
 	}
 }
 
@@ -284,5 +303,42 @@ func TestCommandOfATerminalHasNoFlagsOfTheServer(t *testing.T) {
 	b := enter(t, newConsole(t, s))
 	if _, body := b.post("try/resource", "uri", "--config=evil"); !strings.Contains(body, "fondaco read -- --config=evil") {
 		t.Errorf("got %s, want the URI behind --", body)
+	}
+}
+
+func TestStructuredContentThatRepeatsATextIsShownOnce(t *testing.T) {
+	t.Parallel()
+	s := tryHost(`{"type": "object"}`)
+	b := enter(t, newConsole(t, s))
+	s.result = &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(`{"b": 2, "a": 1}`), mcp.Text("in words")}, StructuredContent: jsontext.Value(`{"a":1,"b":2}`)}
+	if _, body := b.post(toolPage); strings.Count(body, "<b>a</b>") != 1 || !strings.Contains(body, "in words") {
+		t.Errorf("got %s, want the value once, and the other text", body)
+	}
+}
+
+func TestTreesAreLimited(t *testing.T) {
+	t.Parallel()
+	claim.Limit(t, "values of JSON that is shown as a tree; their depth; the text of one in the tree", console.MaxNodes, console.MaxTreeDepth, claim.Bytes(console.MaxLeaf))
+	s := tryHost(`{"type": "object"}`)
+	b := enter(t, newConsole(t, s))
+	for text, trees := range map[string]int{
+		"[" + strings.Repeat("0,", console.MaxNodes-2) + "0]":     1,
+		"[" + strings.Repeat("0,", console.MaxNodes-1) + "0]":     0,
+		strings.Repeat("[", 9000) + strings.Repeat("]", 9000):     1,
+		`["` + strings.Repeat("x", console.MaxShownText/2) + `"]`: 1,
+		`{"a": [}`: 0,
+	} {
+		s.result = &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(text)}}
+		_, body := b.post(toolPage)
+		before, _, _ := strings.Cut(body, "As text")
+		if strings.Count(body, `class="tree"`) != trees || trees == 1 && len(before) > 1<<20/2 {
+			t.Errorf("%.20s: got %d trees, %d bytes, want %d", text, strings.Count(body, `class="tree"`), len(before), trees)
+		}
+		if len(body) > 2*console.MaxShownText {
+			t.Errorf("%.20s: got %d bytes, want the text not made longer by its depth", text, len(body))
+		}
+		if nested := strings.Count(before, "<details"); nested > console.MaxTreeDepth+1 {
+			t.Errorf("%.20s: got a depth of %d, want at most %d", text, nested, console.MaxTreeDepth)
+		}
 	}
 }
