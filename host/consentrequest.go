@@ -36,12 +36,7 @@ type ConsentRequest struct {
 
 // Owner returns to whom a question about the call is counted: the caller or, if several
 // clients can share its principal, its session.
-func (r *ConsentRequest) Owner() string {
-	if r.Principal.Authenticated() {
-		return r.Principal.String()
-	}
-	return r.Principal.String() + " " + r.Session
-}
+func (r *ConsentRequest) Owner() string { return callerName(r.Principal, r.Session) }
 
 // Consent says by which grant a call is allowed, and who gave it.
 type Consent struct {

@@ -60,6 +60,7 @@ const (
 	ActionConsent   Action = "consent"    // to a call: a question was put, and answered or not
 	ActionGrant     Action = "grant"      // that calls are allowed without a further question
 	ActionRevoke    Action = "revoke"     // an approval, a grant or a credential
+	ActionAnswer    Action = "answer"     // to a question of a server, by the user of the host
 )
 
 // Outcome is the result of an action.

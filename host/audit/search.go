@@ -34,7 +34,7 @@ func Decisions() []string {
 		string(host.OutcomeBegun), string(host.OutcomeDone), string(host.OutcomeFailed), string(host.OutcomeDenied), string(host.OutcomeRefused),
 		string(host.OutcomeCancelled), string(host.OutcomeWithheld),
 		string(host.ActionApprove), string(host.ActionCarryOver), string(host.ActionStart), string(host.ActionOffer), string(host.ActionCall),
-		string(host.ActionRead), string(host.ActionGet), string(host.ActionConsent), string(host.ActionGrant), string(host.ActionRevoke),
+		string(host.ActionRead), string(host.ActionGet), string(host.ActionConsent), string(host.ActionGrant), string(host.ActionRevoke), string(host.ActionAnswer),
 		string(ActionRemove), string(actionLose),
 	}
 }

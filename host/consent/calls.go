@@ -15,7 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Calls asks for consent to calls of tools. All methods are safe for concurrent use.
+// Calls asks for consent to calls of tools, and for answers to questions that servers ask in them. All methods are safe for concurrent use.
 type Calls struct {
 	Queue   *Queue
 	Grants  *Grants
@@ -242,11 +242,18 @@ func answered(q Question, a Answer) (answeredCall, error) {
 	return answeredCall{about, given.Allow, g}, err
 }
 
-// Answer answers a question about a call: the answer is recorded, and a yes becomes a grant.
-// Like Queue.Answer it expects that the code was verified.
+// Answer answers a question: the answer is recorded, and a yes to a call becomes a grant. Like
+// Queue.Answer it expects that the code was verified.
 func (c *Calls) Answer(ctx context.Context, id string, a Answer) error {
 	return c.Queue.Answer(ctx, id, a, func(q Question, a Answer) error {
-		if q.Kind != KindCall {
+		switch {
+		case q.Kind.OfServer():
+			d, err := serverDecision(q, a)
+			if err != nil {
+				return err
+			}
+			return c.options.OnDecision(d)
+		case q.Kind != KindCall:
 			return nil
 		}
 		given, err := answered(q, a)
@@ -277,8 +284,14 @@ func (a answeredCall) decision(q Question) host.Decision {
 
 // Check returns an error if an answer does not fit a question, before a code is used up.
 func (c *Calls) Check(q Question, a Answer) error {
-	if err := q.check(a); err != nil || q.Kind != KindCall {
+	if err := q.check(a); err != nil {
 		return err
+	}
+	switch {
+	case q.Kind.OfServer():
+		return checkServerAnswer(&q, a)
+	case q.Kind != KindCall:
+		return nil
 	}
 	_, err := answered(q, a)
 	return err

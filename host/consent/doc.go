@@ -4,7 +4,8 @@
 //
 //   - Queue (queue.go) holds questions of any kind until a person answers them.
 //   - Grants (grants.go) holds what the answers allow: one call, or calls for a time.
-//   - Calls (calls.go) decides about a call with both.
+//   - Calls (calls.go) decides about a call with both, and asks what servers ask in calls
+//     (serverquestion.go).
 //   - Codes (codes.go) are shown beside a question, so that only a person who sees them can
 //     answer by a command. WrongCodes (wrongcodes.go) limits how many can be guessed.
 //   - Watchers (watchers.go) holds the hosts that show questions now.

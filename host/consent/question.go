@@ -85,6 +85,8 @@ var (
 	// ErrTooMany reports that a question was not added, or was removed, because too many
 	// wait.
 	ErrTooMany = errors.New("too many questions wait for an answer")
+	// ErrTooLarge reports that a question was not added, because it has too many bytes.
+	ErrTooLarge = errors.New("the question is too large to be shown")
 )
 
 // check returns an error if the answer does not fit the question.

@@ -30,8 +30,10 @@ const (
 	maxOwnerQuestions = 16
 	maxGroupQuestions = 256
 	maxQuestions      = 1024
-	// maxDetails limits the details of one question, in bytes.
-	maxDetails = 32 << 10
+	// maxDetails limits the details of one question about a call, in bytes, and maxQuestionBytes
+	// what is stored of any question, without its answer.
+	maxDetails       = 32 << 10
+	maxQuestionBytes = 64 << 10
 )
 
 // Queue holds the questions that wait for the answer of a person. Several processes may use
@@ -52,12 +54,12 @@ func NewQueue(store mcp.Store) *Queue { return &Queue{store: store, changed: mak
 // stay, except that the newest one of an owner with more questions is removed when all owners
 // of a group, or all together, have as many as they may have.
 func (q *Queue) Ask(ctx context.Context, asked Question) (Question, error) {
-	size := len(asked.Text) + len(asked.Subject)
+	size := len(asked.Text) + len(asked.Schema) + len(asked.Subject)
 	for _, d := range asked.Details {
 		size += len(d.Name) + len(d.Text)
 	}
-	if size > 2*maxDetails {
-		return asked, fmt.Errorf("question: found %d bytes, want at most %d", size, 2*maxDetails)
+	if size > maxQuestionBytes {
+		return asked, fmt.Errorf("%w: found %d bytes, want at most %d", ErrTooLarge, size, maxQuestionBytes)
 	}
 	open, err := q.List(ctx)
 	if err != nil {
@@ -100,10 +102,14 @@ func (q *Queue) makeRoom(ctx context.Context, open []Question, asked Question) e
 	}
 	own := byOwner[asked.Owner]
 	full := len(open) >= maxQuestions
+	maxOwn, maxGroup := maxOwnerQuestions, maxGroupQuestions
+	if asked.Kind.OfServer() {
+		maxOwn, maxGroup = maxServerQuestions, maxServerGroup
+	}
 	switch {
-	case own >= maxOwnerQuestions:
-		return fmt.Errorf("%w: %d of the same caller", ErrTooMany, own)
-	case !full && group < maxGroupQuestions:
+	case own >= maxOwn:
+		return fmt.Errorf("%w: %d for the same caller", ErrTooMany, own)
+	case !full && group < maxGroup:
 		return nil
 	}
 	candidates := slices.DeleteFunc(slices.Clone(open), func(other Question) bool {

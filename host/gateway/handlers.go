@@ -59,6 +59,9 @@ func (u handlers) callTool(entry catalog.Entry[mcp.Tool], on *link.Conn) mcpserv
 			if isNotRecorded(err) {
 				return refusalResult(err)
 			}
+			if unanswered, ok := errors.AsType[*host.UnansweredError](err); ok {
+				return &mcp.CallToolResult{IsError: true, Content: mcp.Contents{mcp.Text(unanswered.Error() + "; call again when somebody can")}}, nil
+			}
 			return result, err
 		})
 	}

@@ -22,7 +22,7 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 	up.pool = link.NewPool(g.ctx, up.poolParams())
 	up.relay = relay.New(relay.Params{
 		Upstream: &up.Upstream, Pool: up.pool, Log: up.log, ApprovalHint: up.approvalHint,
-		OtherKeys: up.otherKeys,
+		OtherKeys: up.otherKeys, AskPerson: g.options.orZero().AskPerson,
 	})
 	up.source = g.catalog.NewSource(up.sourceParams())
 	return up
@@ -42,6 +42,7 @@ func (u *upstream) poolParams() link.PoolParams {
 		Own:        u.ownParams,
 		ShareCalls: u.Settings.Share,
 		CanAsk:     func(c link.Capabilities) bool { return u.relay.MayAsk(c) },
+		AsksPerson: func(c link.Capabilities) bool { return u.relay.AsksPerson(c) },
 		Revision:   u.connector.revision,
 		Wait:       u.gateway.options.startTimeout(),
 		Log:        u.log,
@@ -104,6 +105,8 @@ func (u *upstream) sourceParams() catalog.SourceParams {
 func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclient.Client, error) {
 	changed := func(context.Context, *mcpclient.Client) { conn.RequestRefresh() }
 	o := u.clientOptions(conn)
+	// Callers without capabilities see the lists of this connection, so it has those of their connections.
+	u.relay.DeclareCapabilities(o, link.Capabilities{}, func() *link.Conn { return conn })
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 	client, err := u.connect(ctx, conn, o)
 	if err == nil {

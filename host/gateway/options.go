@@ -43,6 +43,11 @@ type Options struct {
 	// consent itself, by an elicitation form, before Consent is called. A client can answer
 	// its own form. Default: none may.
 	ClientMayConsent func(*host.ConsentRequest) bool
+	// AskPerson asks the user of the host a question of an upstream that the client of the call cannot
+	// show, and waits for the answer. The error is a *host.UnansweredError if nobody has answered, or
+	// says why nobody could be asked. If it is set, upstreams can ask for forms and addresses in calls of
+	// all clients. Default: only clients are asked.
+	AskPerson func(context.Context, *host.ServerQuestion) (*host.ServerAnswer, error)
 	// OnStatus is called when the state of an upstream has changed.
 	OnStatus func(host.Status)
 	// OnDecision records a decision: the outcome of each start and each call, before the

@@ -32,6 +32,8 @@ type CallParams struct {
 	Waits func() context.Context
 	// Silent says that the caller cannot be asked in the call.
 	Silent bool
+	// Person says that the user of the host can be asked in the call, in place of the caller.
+	Person bool
 	// Ask sends a question to the caller and waits for the answer.
 	Ask func(ctx context.Context, method string, params, answer any) error
 }

@@ -124,6 +124,26 @@ func (c *calls) oldest(method string) (asked *Call, question context.Context, fo
 	return nil, nil, false, c.added
 }
 
+// oldestWithPerson returns the oldest call that is not closed and in which the user of the host can be
+// asked, or nil, and whether all such calls are of one client. A question was begun in it, with the context.
+func (c *calls) oldestWithPerson(method string) (asked *Call, question context.Context, alone bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	alone = true
+	for _, other := range c.open {
+		switch {
+		case !other.Person:
+		case asked == nil:
+			if begun, ok := other.beginQuestion(method); ok {
+				asked, question = other, begun
+			}
+		case asked.Request.Session() == nil && requesterOf(other.Request) != requesterOf(asked.Request):
+			alone = false
+		}
+	}
+	return asked, question, alone
+}
+
 // isSharedLocked reports whether the connection has calls that cannot share it with the given
 // one. The caller holds mu.
 func (c *calls) isSharedLocked(with *Call) bool {

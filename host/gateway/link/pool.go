@@ -65,6 +65,8 @@ type PoolParams struct {
 	Processes *mcpserver.OwnerPool
 	// CanAsk reports whether the upstream may ask a caller anything.
 	CanAsk func(Capabilities) bool
+	// AsksPerson reports whether the upstream may ask the user of the host in place of a caller.
+	AsksPerson func(Capabilities) bool
 	// Revision returns the revision of the last connection, or zero.
 	Revision func() mcp.Revision
 	// Wait limits how long a call waits for a connection while all are in use.
@@ -169,7 +171,7 @@ type Use struct {
 func (p *Pool) Lease(ctx context.Context, use Use) (leased Lease, err error) {
 	switch {
 	case use.Call == nil || p.CanAskCaller(use.Caller):
-	case p.ShareCalls || use.Caller.Session != nil:
+	case p.ShareCalls || use.Caller.Session != nil && !(use.Call.Person && p.AsksPerson(use.Caller.Capabilities)):
 		use.Call = nil // no message of the upstream can be for the wrong client
 	default:
 		use.Call.Silent = true

@@ -12,12 +12,16 @@ import (
 
 // DeclareCapabilities makes a client declare the capabilities of the connection's caller that the
 // upstream may use. The connection relays the questions of the server to that caller, whose
-// client decides what its user sees. conn returns the connection that the client has when it is asked.
+// client decides what its user sees. What the caller cannot show is declared, too, and asked of the
+// user of the host, if the upstream may ask that user. conn returns the connection that the client has when it is asked.
 func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilities, conn func() *link.Conn) {
 	caps = rl.questions.relayed(caps)
+	person := rl.person()
 	o.Ask.AllowSecretFields = true // relayedQuestion decides
 	if caps.Form {
 		o.ElicitForm = askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](rl, conn, mcp.MethodElicit)
+	} else if person.Form {
+		o.ElicitForm = askPersonFunc[mcp.ElicitParams, mcp.ElicitResult](rl, conn, mcp.MethodElicit)
 	}
 	if caps.URL {
 		elicitURL := askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](rl, conn, mcp.MethodElicit)
@@ -28,6 +32,8 @@ func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilitie
 			}
 			return elicitURL(ctx, p)
 		}
+	} else if person.URL {
+		o.ElicitURL = askPersonFunc[mcp.ElicitParams, mcp.ElicitResult](rl, conn, mcp.MethodElicit)
 	}
 	if caps.Sample {
 		o.Sample = askCallerFunc[mcp.CreateMessageParams, mcp.CreateMessageResult](rl, conn, mcp.MethodCreateMessage)

@@ -26,15 +26,15 @@ type call struct {
 func newDirectCall(ctx context.Context, end context.CancelCauseFunc, r *mcpserver.Request) *call {
 	return &call{
 		deadline: deadline{ctx: ctx, end: end},
-		Call:     link.Call{CallParams: link.CallParams{Request: r, Context: ctx, Ask: r.Call}},
+		Call:     link.Call{CallParams: link.CallParams{Request: r, Context: ctx, Ask: r.Call, Person: true}},
 		notify:   func(what func(context.Context)) { what(ctx) },
 	}
 }
 
-// newSilentCall returns the call of a request in which the caller cannot be asked.
+// newSilentCall returns the call of a request in which nobody can be asked.
 func newSilentCall(ctx context.Context, end context.CancelCauseFunc, r *mcpserver.Request) *call {
 	c := newDirectCall(ctx, end, r)
-	c.Silent = true
+	c.Silent, c.Person = true, false
 	return c
 }
 

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/fondaco/fondaco/host"
@@ -15,5 +16,7 @@ type Params struct {
 	OtherKeys func() []string
 	// ApprovalHint returns what callers see while the upstream waits for the approval of a person.
 	ApprovalHint func() string
-	Log          *slog.Logger
+	// AskPerson asks the user of the host a question of the upstream, see gateway.Options. It may be nil.
+	AskPerson func(context.Context, *host.ServerQuestion) (*host.ServerAnswer, error)
+	Log       *slog.Logger
 }

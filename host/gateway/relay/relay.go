@@ -125,10 +125,10 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 	}
 	rl.startDeadline(c, l, q.Tool, time.Duration(q.State.Spent))
 	opts := c.options(l)
-	if q.State.UpstreamState != nil || rl.Pool.CanAskCaller(link.CallerOf(c.Request)) {
+	if q.State.UpstreamState != nil || rl.Pool.CanAskCaller(link.CallerOf(c.Request)) || l.Stateless() && rl.AsksPerson(link.CapabilitiesOf(c.Request)) {
 		opts = append(opts, mcpclient.ManualInput())
-		if l.Stateless() && (q.State.UpstreamState != nil || len(upstreamAnswers(q.Answers)) > 0) {
-			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: upstreamAnswers(q.Answers), RequestState: q.State.UpstreamState}))
+		if l.Stateless() && q.hasInput() {
+			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: q.upstreamAnswers(), RequestState: q.State.UpstreamState}))
 		}
 	}
 	result, err := q.Send(c.Context, l.Client, opts...)
@@ -206,9 +206,18 @@ func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp
 // questionsResult returns the questions of an upstream of the stateless era as a result
 // of the host.
 func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResult) (mcp.Result, error) {
-	s := RoundState{Upstream: rl.Key, UpstreamState: in.RequestState, Progress: c.progress, Spent: int64(c.deadline.clock()), Policy: q.Policy.NextRound()}
+	s := RoundState{Upstream: rl.Key, UpstreamState: in.RequestState, Progress: c.progress, Spent: int64(c.deadline.clock())}
+	answers, left, err := rl.askPersonBetweenRounds(c, in)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(answers) > 0 && len(left) == 0:
+		s.PersonRounds = q.State.PersonRounds + 1
+		return rl.sendAgain(c, q, s, answers)
+	}
+	s.PersonRounds, s.PersonAnswers, s.Policy = q.State.PersonRounds, answers, q.Policy.NextRound()
 	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
-	for key, question := range in.InputRequests {
+	for key, question := range left {
 		params, err := question.DecodeParams()
 		if err == nil {
 			params, err = rl.questions.relayedQuestion(question.Method, params)

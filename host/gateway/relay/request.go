@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"encoding/json/jsontext"
+	"maps"
 
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
@@ -24,6 +25,19 @@ type Request struct {
 	On     *link.Conn
 	Send   SendFunc
 	Policy Policy
+}
+
+// hasInput reports whether the upstream gets answers, or its state.
+func (q *Request) hasInput() bool {
+	return q.State.UpstreamState != nil || len(q.State.PersonAnswers) > 0 || len(upstreamAnswers(q.Answers)) > 0
+}
+
+// upstreamAnswers returns the answers to the upstream's questions under the upstream's keys: of the
+// caller, and of the user of the host.
+func (q *Request) upstreamAnswers() map[string]jsontext.Value {
+	answers := upstreamAnswers(q.Answers)
+	maps.Copy(answers, q.State.PersonAnswers)
+	return answers
 }
 
 // Policy is what a relay asks about a request.

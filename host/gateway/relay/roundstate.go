@@ -24,6 +24,11 @@ type RoundState struct {
 	// two rounds the caller answers questions, and no request is under way at the upstream: that time counts for
 	// no limit, as the time in which a question of a parked call is open.
 	Spent int64 `json:"spent,omitzero"`
+	// PersonRounds is how many rounds the user of the host has answered, and PersonAnswers are the
+	// answers of that user to questions that an upstream of the stateless era has asked together with
+	// questions that only the caller can answer.
+	PersonRounds  int                       `json:"personRounds,omitzero"`
+	PersonAnswers map[string]jsontext.Value `json:"personAnswers,omitzero"`
 	// Policy is what the Policy keeps of the request.
 	Policy jsontext.Value `json:"policy,omitzero"`
 	// URLs are those of the URL elicitations of the last round.

@@ -1,0 +1,221 @@
+package consent_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+const nightsForm = `{"type":"object","properties":{"nights":{"type":"integer","minimum":1}},"required":["nights"]}`
+
+// formQuestion is a form of the server hotel in a call of the local user.
+func formQuestion(change ...func(*host.ServerQuestion)) *host.ServerQuestion {
+	q := &host.ServerQuestion{
+		Server: "hotel", Principal: mcp.PrincipalLocal, Client: "editor 1", Session: "s1",
+		Elicit: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "How many nights?", RequestedSchema: jsontext.Value(nightsForm)},
+	}
+	for _, c := range change {
+		c(q)
+	}
+	return q
+}
+
+func urlQuestion(address string) *host.ServerQuestion {
+	return formQuestion(func(q *host.ServerQuestion) {
+		q.Elicit = &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Please pay.", URL: address}
+	})
+}
+
+// pending is a question of a server that waits.
+type pending struct {
+	consent.Question
+	ended  <-chan error
+	answer *host.ServerAnswer // set before ended
+}
+
+// askServer asks a question of a server in a bubble of synctest.
+func (d *desk) askServer(t *testing.T, ctx context.Context, asked *host.ServerQuestion) *pending {
+	t.Helper()
+	ended := make(chan error, 1)
+	p := &pending{ended: ended}
+	go func() {
+		var err error
+		p.answer, err = d.AskPerson(ctx, asked)
+		ended <- err
+	}()
+	synctest.Wait()
+	open, err := d.Queue.List(t.Context())
+	if err != nil || len(open) == 0 {
+		t.Fatalf("got %v, %v, want a question", open, err)
+	}
+	p.Question = open[len(open)-1]
+	return p
+}
+
+func serverAnswer(content string) consent.Answer {
+	return consent.Answer{Content: jsontext.Value(content), By: "ada", How: host.GrantedByTerminal}
+}
+
+func TestAnswerOfAPersonReachesTheServer(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		`{"action":"accept","content":{"nights":3}}`: `accept {"nights":3} done`,
+		`{"action":"decline"}`:                       `decline  refused`,
+		`{"action":"cancel"}`:                        `cancel  refused`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(new(mcpserver.MemoryStore), true)
+			p := d.askServer(t, t.Context(), formQuestion())
+			if p.Text != `The server "hotel" asks you to fill in a form` || p.Client != "editor 1" || !p.NeedsCode || p.Kind != consent.KindForm {
+				t.Errorf("got %+v, want who asks first, and the code needed", p.Question)
+			}
+			a := serverAnswer(content)
+			if err := errors.Join(d.Check(p.Question, a), d.Answer(t.Context(), p.ID, a)); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-p.ended; err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprintf("%s %s %s", p.answer.Action, string(p.answer.Content), d.records[0].Outcome); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if got := d.lines(); len(got) != 1 || !strings.HasPrefix(got[0], "answer hotel/form ") || !strings.HasSuffix(got[0], "by ada") {
+				t.Errorf("got the records %q, want the answer", got)
+			}
+			if open, _ := d.Queue.List(t.Context()); len(open) != 0 {
+				t.Errorf("got %v, want no question left", open)
+			}
+		})
+	}
+}
+
+func TestAnswerThatDoesNotFitTheFormIsRefused(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-338c")
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(new(mcpserver.MemoryStore), true)
+		ctx, stop := context.WithCancel(t.Context())
+		p := d.askServer(t, ctx, formQuestion())
+		for content, want := range map[string]string{
+			`{"action":"accept"}`:                                   "want the fields of the form",
+			`{"action":"accept","content":{}}`:                      "nights",
+			`{"action":"accept","content":{"nights":0}}`:            "nights",
+			`{"action":"accept","content":{"nights":"3"}}`:          "nights",
+			`{"action":"decline","content":{"nights":3}}`:           `want the answer with "accept" only`,
+			`{"action":"maybe"}`:                                    "action",
+			`{"action":"accept","content":{"nights":3},"x":"more"}`: "x",
+		} {
+			if err := d.Check(p.Question, serverAnswer(content)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", content, err, want)
+			}
+		}
+		stop()
+		if err := <-p.ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the end of the call", err)
+		}
+		if open, _ := d.Queue.List(t.Context()); len(open) != 0 {
+			t.Errorf("got %v, want the question gone with its call", open)
+		}
+	})
+}
+
+func TestQuestionOfAServerWaitsOnlyWhileAPersonLooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, err := newDesk(new(mcpserver.MemoryStore), false).AskPerson(t.Context(), formQuestion())
+		if _, ok := errors.AsType[*host.UnansweredError](err); !ok || !strings.Contains(err.Error(), "nobody looks at") {
+			t.Errorf("got %v, want that nobody is asked", err)
+		}
+		d := newDesk(new(mcpserver.MemoryStore), true)
+		p := d.askServer(t, t.Context(), formQuestion())
+		time.Sleep(51 * time.Second)
+		if err := <-p.ended; err == nil || !strings.Contains(err.Error(), "question 1 waited for 50s") {
+			t.Errorf("got %v, want the wait ended", err)
+		}
+		if err := d.Answer(t.Context(), p.ID, serverAnswer(`{"action":"decline"}`)); !errors.Is(err, consent.ErrUnknown) {
+			t.Errorf("got %v, want no answer after the wait", err)
+		}
+	})
+}
+
+func TestQuestionsOfAServerAreLimited(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-338d")
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(new(mcpserver.MemoryStore), true)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var all []*pending
+		for range 4 {
+			all = append(all, d.askServer(t, ctx, formQuestion()))
+		}
+		tooMany := func(asked *host.ServerQuestion) bool {
+			_, err := d.AskPerson(t.Context(), asked)
+			return err != nil && strings.Contains(err.Error(), "too many questions wait")
+		}
+		if !tooMany(formQuestion()) {
+			t.Error("a fifth question for one caller waits")
+		}
+		// Another caller gets its share, also when the server has as many as it may have.
+		for i := range 40 {
+			all = append(all, d.askServer(t, ctx, formQuestion(func(q *host.ServerQuestion) { q.Session = fmt.Sprint("other", i) })))
+		}
+		open, _ := d.Queue.List(t.Context())
+		if len(open) > 32 {
+			t.Errorf("got %d questions of one server, want at most 32", len(open))
+		}
+		all = append(all, d.askServer(t, ctx, formQuestion(func(q *host.ServerQuestion) { q.Server = "notes" })))
+		if _, err := d.AskPerson(t.Context(), formQuestion(func(q *host.ServerQuestion) { q.Elicit.Message = strings.Repeat("m", 64<<10) })); err == nil || !strings.Contains(err.Error(), "too large to be shown: found") {
+			t.Errorf("got %v, want a large question refused", err)
+		}
+		stop()
+		for _, p := range all {
+			<-p.ended
+		}
+	})
+}
+
+func TestAddressIsShownWholeWithItsHostApart(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-347b", "R-347c", "R-337b")
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(new(mcpserver.MemoryStore), true)
+		ctx, stop := context.WithCancel(t.Context())
+		long := "https://xn--80ak6aa92e.com/sign-in?to=https://bank.example/&" + strings.Repeat("x", 5000)
+		p := d.askServer(t, ctx, urlQuestion(long))
+		details := make(map[string]string)
+		for _, one := range p.Details {
+			details[one.Name] = one.Text
+		}
+		if details["address"] != long || details["host"] != "xn--80ak6aa92e.com" || !strings.Contains(details["warning"], "looks like apple.com and is not") {
+			t.Errorf("got %+v, want the whole address, its host and the warning", p.Details)
+		}
+		stop()
+		<-p.ended
+	})
+}
+
+func TestServerThatImitatesAnotherIsMarked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(new(mcpserver.MemoryStore), true)
+		ctx, stop := context.WithCancel(t.Context())
+		p := d.askServer(t, ctx, formQuestion(func(q *host.ServerQuestion) { q.Imitates = "github" }))
+		if got := p.Details[0]; got.Name != "warning" || !strings.Contains(got.Text, `imitates the server "github"`) {
+			t.Errorf("got %+v, want a warning first", got)
+		}
+		stop()
+		<-p.ended
+	})
+}
