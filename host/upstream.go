@@ -110,6 +110,9 @@ type Settings struct {
 	Rules Rules
 	// Questions say what the upstream may ask the clients that call it.
 	Questions QuestionRules
+	// Roots are directories, as absolute paths, that the upstream gets as roots, behind those of the
+	// calling client if Questions allow these. Those that do not exist are left out.
+	Roots []string
 	// Trust says which definitions wait for the user. Empty means the default of the
 	// upstream, see Upstream.Trust.
 	Trust Trust

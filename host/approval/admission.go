@@ -80,7 +80,7 @@ func (s *Store) describe(ctx context.Context, u *host.Upstream) (*Subject, *comm
 		return nil, nil, err
 	}
 	d := &describer{upstream: u, key: key, home: s.home, checkLocal: func(path string) error { return s.checkLocal(path, u.Origin.Project) }}
-	subject := &Subject{Name: u.Key, File: u.Origin.File, Project: u.Origin.Project}
+	subject := &Subject{Name: u.Key, File: u.Origin.File, Project: u.Origin.Project, Roots: u.Settings.Roots}
 	var files *commandfiles.Found
 	if isProgram {
 		subject.Program, files, err = d.program(t)

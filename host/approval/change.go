@@ -20,6 +20,9 @@ func changes(before, after *Subject) []string {
 		d.remotes(before.Remote, after.Remote)
 	}
 	d.text("project", before.Project, after.Project)
+	if after.Project != "" {
+		d.lists("roots", before.Roots, after.Roots)
+	}
 	if len(d.all) == 0 {
 		d.add("what no digest covers was described in another way")
 	}

@@ -25,6 +25,16 @@ func (d *describer) variables(texts map[string]host.Text) (all []Variable) {
 	return all
 }
 
+// outsideRoots names the roots that a project gives to its server and that are not in the project.
+func (d *describer) outsideRoots() (concerns []string) {
+	for _, path := range d.upstream.Settings.Roots {
+		if d.isOutside(path) {
+			concerns = append(concerns, host.EscapeUnprintable("the directory "+path+", which the server gets as a root, is outside of the project"))
+		}
+	}
+	return concerns
+}
+
 // isOutside reports whether a file is not in the project that names it. Symbolic links are
 // followed, but to no other machine.
 func (d *describer) isOutside(path string) bool {

@@ -58,7 +58,7 @@ func (d *describer) program(t *mcpclient.CommandTarget) (*Program, *commandfiles
 	if command.DevDir != "" && !slices.ContainsFunc(found.Files, func(file commandfiles.File) bool { return file.SHA256 == "" }) {
 		p.NotCovered = append(p.NotCovered, fmt.Sprintf("\"dev\" has no effect: it is for scripts that an interpreter gets as arguments, and none of them is below %s", command.DevDir))
 	}
-	p.Files, p.Data, p.Concerns = found.Files, found.Data, d.outsideFiles(source)
+	p.Files, p.Data, p.Concerns = found.Files, found.Data, append(d.outsideFiles(source), d.outsideRoots()...)
 	return p, found, nil
 }
 

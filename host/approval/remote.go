@@ -24,7 +24,7 @@ func (d *describer) remote() (*Remote, error) {
 	for _, v := range r.SignIn {
 		r.addReferences(d.isOutside, "to the authorization server, as "+v.Name, v.References)
 	}
-	r.Concerns = append(r.Concerns, addressConcerns(source.URL)...)
+	r.Concerns = append(append(r.Concerns, addressConcerns(source.URL)...), d.outsideRoots()...)
 	return r, nil
 }
 

@@ -19,6 +19,9 @@ type Subject struct {
 	// Project is the directory of the project that the file belongs to. It is empty for the
 	// files of the user.
 	Project string `json:"project,omitzero"`
+	// Roots are the directories of the configuration that the server gets as roots. The approval of a
+	// project's server covers them; the file of the user can change them.
+	Roots []string `json:"roots,omitempty"`
 	// One of the two is set.
 	Program *Program `json:"program,omitzero"`
 	Remote  *Remote  `json:"remote,omitzero"`
@@ -94,9 +97,13 @@ func (s *Subject) CommandLine() string {
 }
 
 // covers returns the canonical JSON of what the approval of a subject covers. What Data and
-// NotCovered say follows from the rest and from files that may change.
+// NotCovered say follows from the rest and from files that may change. Roots in the user's own file
+// are the user's decision already.
 func (s *Subject) covers() []byte {
 	covered := *s
+	if covered.Project == "" {
+		covered.Roots = nil
+	}
 	if s.Program != nil {
 		program := *s.Program
 		program.Data, program.NotCovered = nil, nil

@@ -27,6 +27,7 @@ type entry struct {
 	unsupported bool // only the client that the file belongs to can run it
 	signIn      signIn
 	settings    host.Settings
+	roots       []field       // directories for the server
 	included    []string      // tools that another client enables
 	startup     time.Duration // the limit of a start, of another client
 	timeout     time.Duration // the limit of a call, of another client

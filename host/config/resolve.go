@@ -57,6 +57,7 @@ func (f *file) resolve(o *Options) *resolver {
 func (r *resolver) upstream(e *entry) host.Upstream {
 	u := host.Upstream{Key: e.key, Settings: e.settings, Origin: host.Origin{File: r.absolute, Project: r.workspace}}
 	r.ignoreTrust(&u, e)
+	u.Settings.Roots = r.roots(e)
 	if e.remote() {
 		r.endpoint(&u, e)
 		r.checkQuestions(&u, e)

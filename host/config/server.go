@@ -300,7 +300,12 @@ func (s *Server) value() (jsontext.Value, error) {
 	o.add("auth", signIn, signIn != nil)
 	o.add("disabled", true, e.disabled)
 	own := e.settings
-	if s.workspace != "" { // a project must not switch off approvals
+	if s.workspace == "" {
+		for _, f := range e.roots {
+			f.home = true
+			own.Roots = append(own.Roots, s.path(f))
+		}
+	} else { // a project must not switch off approvals
 		own.Dev = false
 		own.Questions = own.Questions.Refusals()
 		own.Trust, own.Dynamic = host.TrustAsk, false // as in the project's file

@@ -47,7 +47,7 @@ func (s *source) readSettings(e *entry, all value) {
 		case "dev":
 			own.Dev = s.boolean(v)
 		case "roots":
-			own.Questions.Roots = s.permission(v)
+			s.readRoots(e, v)
 		case "sampling":
 			own.Questions.Sampling = s.permission(v)
 		case "elicitation":
@@ -195,6 +195,7 @@ func writeSettings(own host.Settings) (jsontext.Value, error) {
 	o.add("auditArguments", own.AuditArguments, len(own.AuditArguments) > 0)
 	o.add("dev", own.Dev, own.Dev)
 	o.addPermission("roots", own.Questions.Roots)
+	o.add("roots", own.Roots, len(own.Roots) > 0)
 	o.addPermission("sampling", own.Questions.Sampling)
 	o.addPermission("elicitation", own.Questions.Elicitation)
 	o.addPermission("secrets", own.Questions.Secrets)

@@ -108,6 +108,7 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 	// Callers without capabilities see the lists of this connection, so it has those of their connections.
 	u.relay.DeclareCapabilities(o, link.Capabilities{}, func() *link.Conn { return conn })
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
+	u.relay.DeclareCapabilities(o, link.Capabilities{}, func() *link.Conn { return conn })
 	client, err := u.connect(ctx, conn, o)
 	if err == nil {
 		client.Use(u.source.RecordAges)
@@ -127,7 +128,7 @@ func (u *upstream) connect(ctx context.Context, conn *link.Conn, o *mcpclient.Op
 }
 
 // clientOptions returns options without capabilities; Relay.DeclareCapabilities adds those of a
-// caller.
+// caller, and the roots of the configuration.
 func (u *upstream) clientOptions(conn *link.Conn) *mcpclient.Options {
 	o := u.connector.clientOptions()
 	o.OnLimit = u.noteLimit

@@ -8,8 +8,8 @@ import (
 )
 
 // Reload replaces the upstreams, whose keys must differ. An upstream that equals one of
-// before is kept and not interrupted. Reload closes the others and waits for them, then
-// starts the new ones without waiting.
+// before is kept and not interrupted; one with other roots is notified of them. Reload closes the
+// others and waits for them, then starts the new ones without waiting.
 func (g *Gateway) Reload(wanted []host.Upstream) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
@@ -19,8 +19,9 @@ func (g *Gateway) Reload(wanted []host.Upstream) {
 	before := g.list()
 	var after, started []*upstream
 	for _, w := range wanted {
-		i := slices.IndexFunc(before, func(u *upstream) bool { return u.Equal(&w) })
+		i := slices.IndexFunc(before, func(u *upstream) bool { return u.continuesAs(&w) })
 		if i >= 0 {
+			before[i].relay.SetRoots(w.Settings.Roots)
 			after = append(after, before[i])
 			continue
 		}
@@ -40,4 +41,15 @@ func (g *Gateway) Reload(wanted []host.Upstream) {
 	for _, u := range started {
 		u.start()
 	}
+}
+
+// continuesAs reports whether an upstream can go on with another configuration: it is the same, but for roots
+// that the user has changed. An upstream without roots has not declared them. Those of a project need a new
+// approval.
+func (u *upstream) continuesAs(wanted *host.Upstream) bool {
+	same := *wanted
+	if u.relay.HasRoots() && len(wanted.Settings.Roots) > 0 && wanted.Origin.Project == "" {
+		same.Settings.Roots = u.Settings.Roots
+	}
+	return u.Equal(&same)
 }

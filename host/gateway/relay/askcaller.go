@@ -41,19 +41,7 @@ func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilitie
 	if caps.Tools {
 		o.Capabilities.Sampling = &mcp.SamplingCapability{Tools: new(mcp.Capability)}
 	}
-	if caps.Roots {
-		askRoots := askCallerFunc[mcp.EmptyParams, mcp.ListRootsResult](rl, conn, mcp.MethodRootsList)
-		o.Capabilities.Roots = &mcp.RootsCapability{ListChanged: caps.RootChanges}
-		o.Ask.RootsInterval = -1 // the roots may be on another machine
-		known := new(knownRoots)
-		o.Roots = func(ctx context.Context) ([]mcp.Root, error) {
-			answer, err := askRoots(ctx, new(mcp.EmptyParams))
-			if conn().Session == nil {
-				return answer.Roots, err
-			}
-			return known.update(answer.Roots, err)
-		}
-	}
+	rl.declareRoots(o, caps, conn)
 }
 
 // knownRoots are the roots that a client has named last. The upstream gets them again if the client does

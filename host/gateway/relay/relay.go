@@ -36,6 +36,7 @@ const rootsGrace = 30 * time.Millisecond
 type Relay struct {
 	Params
 	questions questions
+	roots     ownRoots
 	elicited  elicitedURLs
 	errors    callerErrors
 	health    health
@@ -55,6 +56,7 @@ func New(p Params) *Relay {
 
 		openQuestions: newOpenQuestions(),
 	}
+	rl.roots.paths.Store(&p.Upstream.Settings.Roots)
 	rl.errors = callerErrors{p, &rl.questions, &rl.elicited}
 	return rl
 }
@@ -118,6 +120,10 @@ func (rl *Relay) sendInRounds(ctx context.Context, r *mcpserver.Request, q *Requ
 // sendCall sends a request over the connection that serves its caller, or over the given one.
 func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 	c.progressBefore, c.progress = q.State.Progress, q.State.Progress
+	answers, err := rl.answers(c.Context, q)
+	if err != nil {
+		return nil, err
+	}
 	l, err := rl.lease(c, q.On)
 	if err != nil {
 		rl.health.recordCall(c.Context, err)
@@ -127,8 +133,8 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 	opts := c.options(l)
 	if q.State.UpstreamState != nil || rl.Pool.CanAskCaller(link.CallerOf(c.Request)) || l.Stateless() && rl.AsksPerson(link.CapabilitiesOf(c.Request)) {
 		opts = append(opts, mcpclient.ManualInput())
-		if l.Stateless() && q.hasInput() {
-			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: q.upstreamAnswers(), RequestState: q.State.UpstreamState}))
+		if l.Stateless() && (q.State.UpstreamState != nil || len(answers) > 0) {
+			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: answers, RequestState: q.State.UpstreamState}))
 		}
 	}
 	result, err := q.Send(c.Context, l.Client, opts...)
@@ -218,6 +224,13 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 	s.PersonRounds, s.PersonAnswers, s.Policy = q.State.PersonRounds, answers, q.Policy.NextRound()
 	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
 	for key, question := range left {
+		own, asks := rl.takesRoots(c, question.Method)
+		if own {
+			s.Roots = append(s.Roots, key)
+		}
+		if !asks {
+			continue
+		}
 		params, err := question.DecodeParams()
 		if err == nil {
 			params, err = rl.questions.relayedQuestion(question.Method, params)
@@ -237,7 +250,7 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 		ours.InputRequests[key] = question
 	}
 	rl.elicited.completeURLs(c.Request, slices.DeleteFunc(q.State.URLs, func(v string) bool { return slices.Contains(s.URLs, v) }))
-	if len(ours.InputRequests) == 0 && !c.Request.Revision().Stateless() {
+	if len(ours.InputRequests) == 0 && len(s.Roots) == 0 && !c.Request.Revision().Stateless() {
 		select {
 		case <-time.After(stateOnlyPause):
 		case <-c.Context.Done():

@@ -27,14 +27,12 @@ type Request struct {
 	Policy Policy
 }
 
-// hasInput reports whether the upstream gets answers, or its state.
-func (q *Request) hasInput() bool {
-	return q.State.UpstreamState != nil || len(q.State.PersonAnswers) > 0 || len(upstreamAnswers(q.Answers)) > 0
-}
-
 // upstreamAnswers returns the answers to the upstream's questions under the upstream's keys: of the
-// caller, and of the user of the host.
+// caller, and of the user of the host. It returns nil only if the host has nothing to add, either.
 func (q *Request) upstreamAnswers() map[string]jsontext.Value {
+	if len(q.Answers)+len(q.State.PersonAnswers)+len(q.State.Roots) == 0 {
+		return nil
+	}
 	answers := upstreamAnswers(q.Answers)
 	maps.Copy(answers, q.State.PersonAnswers)
 	return answers

@@ -33,6 +33,9 @@ type RoundState struct {
 	Policy jsontext.Value `json:"policy,omitzero"`
 	// URLs are those of the URL elicitations of the last round.
 	URLs []string `json:"urls,omitzero"`
+	// Roots are the keys of the questions for roots of an upstream of the stateless era, to whose answers the
+	// host adds the roots of the configuration.
+	Roots []string `json:"roots,omitempty"`
 }
 
 // DecodeRoundState returns the state of a request, which is empty in its first round.

@@ -26,10 +26,13 @@ func (rl *Relay) SetSessionLevel(c link.Caller, level mcp.LoggingLevel) {
 
 // RootsChanged notifies the upstream that the roots of a caller have changed, if it has a connection.
 func (rl *Relay) RootsChanged(ctx context.Context, c link.Caller) {
-	conn := rl.Pool.First(c)
-	if conn == nil {
-		return
+	if conn := rl.Pool.First(c); conn != nil {
+		rl.notifyRoots(ctx, conn)
 	}
+}
+
+// notifyRoots notifies the upstream on one connection that the roots have changed.
+func (rl *Relay) notifyRoots(ctx context.Context, conn *link.Conn) {
 	if client := conn.Client(); client != nil {
 		if err := client.RootsChanged(ctx); err != nil {
 			rl.Log.Info("roots: cannot notify the upstream of the change", "error", err)
