@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"strings"
 
 	"github.com/fondaco/fondaco/host/config"
@@ -19,10 +18,8 @@ a secret is refused; ${env:NAME} and ${input:ID} are not.`,
 }
 
 type addCommand struct {
-	path         string
-	env, headers list
-	token        string
-	command      []string // what follows --, nil without --
+	serverTexts
+	command []string // what follows --, nil without --
 }
 
 // list is the value of a flag that may be repeated.
@@ -30,13 +27,6 @@ type list []string
 
 func (l *list) String() string     { return strings.Join(*l, ", ") }
 func (l *list) Set(s string) error { *l = append(*l, s); return nil }
-
-func (v *addCommand) declare(f *flag.FlagSet) {
-	declareConfig(f, &v.path)
-	f.Var(&v.env, "env", "set a variable, `KEY=VALUE`; may be repeated")
-	f.Var(&v.headers, "header", "send a header, `KEY: VALUE`; may be repeated")
-	f.StringVar(&v.token, "token", "", "send the bearer token `TOKEN`, or that in @FILE")
-}
 
 func (v *addCommand) takeCommand(words []string) { v.command = words }
 
@@ -48,13 +38,8 @@ func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	if v.token != "" {
-		token := requestHeaders{token: v.token, references: true}
-		header, err := token.read("")
-		if err != nil {
-			return err
-		}
-		v.headers = append(v.headers, "Authorization: "+header.Get("Authorization"))
+	if err := v.readToken(); err != nil {
+		return err
 	}
 	s, err := config.NewServer(operands[0], append(operands[1:], v.command...), v.env, v.headers)
 	if err != nil {

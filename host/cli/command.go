@@ -26,7 +26,7 @@ type commandInfo struct {
 
 // commands are in the order of the help.
 var commands = []commandInfo{
-	upEntry, openEntry, stdioEntry, addEntry, removeEntry, importEntry, connectEntry, configEntry, approveEntry, approvalsEntry, lockEntry, inboxEntry, answerEntry, grantsEntry, authEntry, revokeEntry, auditEntry, policyEntry,
+	upEntry, openEntry, stdioEntry, addEntry, setEntry, rootsEntry, removeEntry, importEntry, connectEntry, configEntry, approveEntry, approvalsEntry, lockEntry, inboxEntry, answerEntry, grantsEntry, authEntry, revokeEntry, auditEntry, policyEntry,
 	serversEntry, toolsEntry, callEntry, resourcesEntry, readEntry, promptsEntry, promptEntry, completeEntry, watchEntry,
 	doctorEntry, checkEntry, inspectEntry, recordEntry, replayEntry, diffEntry, reportEntry, completionEntry, versionEntry,
 }

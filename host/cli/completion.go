@@ -95,7 +95,12 @@ func (m *Main) operandsOf(ctx context.Context, before []string, typed string) (k
 		return m.candidates(ctx, nil)
 	case completionEntry.name:
 		return []string{"bash", "zsh", "fish"}
-	case serversEntry.name, approveEntry.name, removeEntry.name, doctorEntry.name:
+	case serversEntry.name, approveEntry.name, setEntry.name, removeEntry.name, doctorEntry.name:
+		return m.serverNames(ctx)
+	case rootsEntry.name:
+		if len(before) == 1 {
+			return append(m.serverNames(ctx), rootsActions...)
+		}
 		return m.serverNames(ctx)
 	case authEntry.name:
 		if len(before) == 1 {

@@ -3,6 +3,8 @@ package cli_test
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -24,7 +26,8 @@ type person struct {
 	Name string `json:"name" doc:"who is greeted"`
 }
 
-// newScriptServer is the server of the sessions: the command "server".
+// newScriptServer is the server of the sessions: the command "server". With the variable SHOW_ROOTS it has one tool
+// more.
 func newScriptServer() *mcpserver.Server {
 	srv := mcpserver.New("script", "1.0.0", &mcpserver.Options{Logger: quiet})
 	srv.Tool("add", "Add two numbers\nexactly", func(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }, mcpserver.ReadOnly())
@@ -53,6 +56,17 @@ func newScriptServer() *mcpserver.Server {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
+	if os.Getenv("SHOW_ROOTS") != "" {
+		srv.Tool("where", "Show the roots", func(ctx context.Context, _ struct{}) (string, error) {
+			var roots []mcp.Root
+			err := mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &roots))
+			var all []string
+			for _, root := range roots {
+				all = append(all, root.URI)
+			}
+			return strings.Join(all, " "), err
+		})
+	}
 	srv.Resource("note://a", "A note", "text/plain", func(context.Context) ([]byte, error) { return []byte("a note\n"), nil })
 	srv.Resource("note://bytes", "Bytes", "application/octet-stream", func(context.Context) ([]byte, error) { return []byte{0xff, 0x00}, nil })
 	srv.Prompt("greet", "Greet somebody", func(_ context.Context, p person) ([]mcp.PromptMessage, error) {

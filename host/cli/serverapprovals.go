@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,22 +240,10 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 	} else {
 		m.showRemote(p.Subject.Remote)
 	}
-	m.message("  roots      %s", cleanLine(rootsOf(p)))
+	m.message("  roots      %s", cleanLine(cmp.Or(strings.Join(rootsOf(p.Upstream), ", "), "none")))
 	for _, change := range p.Changes {
 		m.message("  changed    %s", cleanLine(change))
 	}
-}
-
-// rootsOf says which directories a server gets as roots.
-func rootsOf(p *approval.Pending) string {
-	roots := slices.Clone(p.Subject.Roots)
-	if p.Upstream.Questions().Roots {
-		roots = append([]string{"those of its client"}, roots...)
-	}
-	if len(roots) == 0 {
-		return "none"
-	}
-	return strings.Join(roots, ", ")
 }
 
 func (m *Main) showProgram(p *approval.Program, whole bool) {

@@ -47,25 +47,31 @@ func Remove(path, name string) (c *Change, key string, names []string, err error
 // findServer returns the object at a path of names, and the index in it of the server with a name or
 // else of that with the name as its key, -1 if there is none.
 func findServer(root *hujson.Value, path []string, name string) (servers *hujson.Value, i int) {
-	servers = root
+	servers, i = findMember(root, path, name)
+	if i < 0 && servers != nil {
+		i = slices.IndexFunc(servers.Value.(*hujson.Object).Members, func(m hujson.ObjectMember) bool { return keyOf(memberName(&m)) == name })
+	}
+	return servers, i
+}
+
+// findMember returns the object at a path of names, nil if there is none, and the index in it of the member with a
+// name, -1 if there is none.
+func findMember(root *hujson.Value, path []string, name string) (in *hujson.Value, i int) {
+	in = root
 	for _, step := range path {
-		object, ok := servers.Value.(*hujson.Object)
+		object, ok := in.Value.(*hujson.Object)
 		if !ok {
 			return nil, -1
 		}
-		if servers = memberOf(object, step); servers == nil {
+		if in = memberOf(object, step); in == nil {
 			return nil, -1
 		}
 	}
-	object, ok := servers.Value.(*hujson.Object)
+	object, ok := in.Value.(*hujson.Object)
 	if !ok {
 		return nil, -1
 	}
-	i = slices.IndexFunc(object.Members, func(m hujson.ObjectMember) bool { return memberName(&m) == name })
-	if i < 0 {
-		i = slices.IndexFunc(object.Members, func(m hujson.ObjectMember) bool { return keyOf(memberName(&m)) == name })
-	}
-	return servers, i
+	return in, slices.IndexFunc(object.Members, func(m hujson.ObjectMember) bool { return memberName(&m) == name })
 }
 
 func memberName(m *hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }

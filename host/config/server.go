@@ -45,10 +45,19 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 			e.args = append(e.args, field{text: a})
 		}
 	}
+	if err := e.addTexts(env, headers); err != nil {
+		return nil, err
+	}
+	return &Server{Name: name, entry: e}, nil
+}
+
+// addTexts adds variables and headers, in the form of the command line. Variables are for programs, headers for
+// servers at a URL.
+func (e *entry) addTexts(env, headers []string) error {
 	for _, v := range env {
 		name, text, ok := strings.Cut(v, "=")
 		if !variable.MatchString(name) {
-			return nil, fmt.Errorf("variable %q: want NAME=VALUE, or NAME", name)
+			return fmt.Errorf("variable %q: want NAME=VALUE, or NAME", name)
 		}
 		if !ok {
 			text = "${env:" + name + "}"
@@ -59,24 +68,24 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 		name, text, ok := strings.Cut(h, ":")
 		switch {
 		case !ok || strings.TrimSpace(name) == "":
-			return nil, fmt.Errorf("header: want NAME: VALUE, found no colon after a name")
+			return fmt.Errorf("header: want NAME: VALUE, found no colon after a name")
 		case !IsHeaderName(strings.TrimSpace(name)):
-			return nil, fmt.Errorf("header: found a name that no header can have, want letters, digits and hyphens, such as X-Api-Key")
+			return fmt.Errorf("header: found a name that no header can have, want letters, digits and hyphens, such as X-Api-Key")
 		case !IsHeaderValue(strings.TrimSpace(text)):
-			return nil, fmt.Errorf("header %q: found a control character in the value, want one line of text", strings.TrimSpace(name))
+			return fmt.Errorf("header %q: found a control character in the value, want one line of text", strings.TrimSpace(name))
 		}
 		if slices.ContainsFunc(e.headers, func(p pair) bool { return strings.EqualFold(p.name, strings.TrimSpace(name)) }) {
-			return nil, fmt.Errorf("header %q: found it twice, want it once", strings.TrimSpace(name))
+			return fmt.Errorf("header %q: found it twice, want it once", strings.TrimSpace(name))
 		}
 		e.headers = append(e.headers, pair{strings.TrimSpace(name), field{text: strings.TrimSpace(text)}})
 	}
 	switch {
 	case e.remote() && len(env) > 0:
-		return nil, errors.New("found a variable for a URL, want variables for a command only")
+		return errors.New("found a variable for a URL, want variables for a command only")
 	case !e.remote() && len(headers) > 0:
-		return nil, errors.New("found a header for a command, want headers for a URL only")
+		return errors.New("found a header for a command, want headers for a URL only")
 	}
-	return &Server{Name: name, entry: e}, nil
+	return nil
 }
 
 // IsServerURL reports whether a word is a URL that a server can have, and not a program.
