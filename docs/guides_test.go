@@ -14,7 +14,7 @@ import (
 )
 
 // guides are the pages whose Go code must be part of a program in sources.
-var guides = []string{"../README.md", "server.md", "results.md", "load-balancing.md", "embedding.md", "resources.md", "durable.md", "deployment.md", "engines.md", "wire.md", "check.md", "telemetry.md"}
+var guides = []string{"../README.md", "recipes.md", "server.md", "results.md", "load-balancing.md", "embedding.md", "resources.md", "durable.md", "deployment.md", "engines.md", "wire.md", "check.md", "telemetry.md"}
 
 // sources are the programs and tests that the code of the guides is taken from.
 var sources = []string{"*_test.go", "../examples/*/*.go", "../mcp/*/example_test.go", "../mcp/mcpext/*/*example_test.go", "../mcp/store/*/example_test.go", "../mcp/mcptest/*_example_test.go"}
