@@ -3,11 +3,13 @@
 //
 //	measure run  [-bin dir] [-typescript dir] [-rounds n] [-quick] [-gateway] [-gobench file] results
 //	measure page [-docs dir] results
+//	measure age  [-docs dir] [-commits n]
 //	measure load
 //
-// The first takes a good half hour on a quiet machine of two cores, the second no
-// time. The third is the client of one measurement, in a process of its own: it
-// reads load.Params and writes a load.Outcome, as JSON.
+// The first takes about an hour on a quiet machine of two cores, the second no
+// time. The third fails if the page has figures of older code. The fourth is the client
+// of one measurement, in a process of its own: it reads load.Params and writes a
+// load.Outcome, as JSON.
 package main
 
 import (
@@ -27,7 +29,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("measure: ")
 	if len(os.Args) < 2 {
-		log.Fatal("no verb: want run, page or load")
+		log.Fatal("no verb: want run, page, age or load")
 	}
 	if err := do(os.Args[1], os.Args[2:]); err != nil {
 		log.Fatal(err)
@@ -40,17 +42,19 @@ func do(verb string, args []string) error {
 		return run(args)
 	case "page":
 		return page(args)
+	case "age":
+		return age(args)
 	case "load":
 		return loadOnce()
 	}
-	return fmt.Errorf("verb %q: want run, page or load", verb)
+	return fmt.Errorf("verb %q: want run, page, age or load", verb)
 }
 
 func run(args []string) error {
 	flags := flag.NewFlagSet("run", flag.ExitOnError)
 	bin := flags.String("bin", "bin/bench", "where the servers are")
 	typescript := flags.String("typescript", "", "where the server of the TypeScript SDK is; without it that SDK takes no part")
-	rounds := flags.Int("rounds", 3, "of each cell")
+	rounds := flags.Int("rounds", 5, "of each cell")
 	quick := flags.Bool("quick", false, "measure too briefly for figures to rely on")
 	gateway := flags.Bool("gateway", false, "measure nothing but the gateway")
 	goBench := flags.String("gobench", "", "what go test -bench printed, to be kept with the results")

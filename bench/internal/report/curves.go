@@ -59,8 +59,8 @@ func (p *page) deliveries() (lines []line) {
 	for _, e := range p.Entries {
 		l := line{name: e.Name}
 		for _, f := range p.Fanouts {
-			if f.Name == e.Name && f.CPU > 0 {
-				l.points = append(l.points, point{float64(f.Subscribers), f.CPU})
+			if f.Name == e.Name && f.CPU.Median > 0 {
+				l.points = append(l.points, point{float64(f.Subscribers), f.CPU.Median})
 			}
 		}
 		if len(l.points) > 0 {

@@ -50,6 +50,7 @@ func (p *page) fields() map[string]any {
 		"Date":     p.Began.Format("2 January 2006"),
 		"Node":     cmp.Or(p.Machine.Node, "none"),
 		"Cells":    p.cells(),
+		"Procs":    p.processors(),
 		"Others":   p.others(),
 		"Gateway":  p.gateway(),
 		"GoBench":  goBenchmarks(p.GoBench),

@@ -34,6 +34,11 @@ func measured() *trial.Results {
 	add("fondaco", c, 0, 500)
 	add("floor", c, 1, 2000)
 	add("fondaco", c, 1, 1500)
+	for i, c := range trial.ByProcs {
+		add("fondaco", c, 0, float64(1000*(i+1)))
+		add("fondaco", c, 1, float64(1000*(i+1)+500))
+	}
+	r.Starts = []trial.Start{{Name: "fondaco", Tools: 3, Took: trial.Spread{Min: 9, Median: 10, Max: 12}}}
 	r.Loads = append(r.Loads, trial.Load{Name: "fondaco", Cell: trial.Table[2], Failure: "it\nfell"})
 	r.Gateways = []trial.Gateway{{
 		Full: load.Outcome{PerSecond: 4000}, Direct: load.Outcome{PerSecond: 2000}, Merged: load.Outcome{PerSecond: 1900},
@@ -49,10 +54,10 @@ func measured() *trial.Results {
 
 func TestRatioIsToTheFloorOfTheSameRound(t *testing.T) {
 	p := &page{measured()}
-	if got, want := p.ratio("fondaco", trial.Table[1], perSecond), 0.75; got != want {
+	if got, want := p.ratio("fondaco", trial.Table[1], perSecond), (trial.Spread{Min: 0.5, Median: 0.75, Max: 0.75}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got := p.ratio("fondaco", trial.Table[2], perSecond); got != 0 {
+	if got := p.ratio("fondaco", trial.Table[2], perSecond); got != (trial.Spread{}) {
 		t.Errorf("got ratio %v of what failed, want none", got)
 	}
 }
@@ -68,14 +73,17 @@ func TestPageSaysWhatWasMeasuredAndWhatFailed(t *testing.T) {
 	}
 	for _, want := range []string{
 		"quick run", "2 rounds", "fondaco v1",
-		"| stateless, JSON, `echo`, 8 connections | 2k/s, 10.0 µs | **0.75** (1.0×) |",
-		"| Pair, echo | 1.0 µs, 1.5 KB, 12 allocs | – | – |",
+		"| stateless, JSON, `echo`, 8 connections | 2k/s 1k–2k, 10.0 µs | **0.75** 0.50–0.75 (1.0×) |",
+		"| 2 | – | 2.5k/s 2k–2.5k |",
+		"| 2 instead of 1 | – | **2.00×** 1.67–2.00 |",
+		"| cold start over stdio, 3 tools | – | 10.0 ms 9.0–12.0 |",
+		"| Pair, echo | 1.0–2.0 µs, 1.5 KB, 12 allocs | – | – |",
 		"- fondaco, stateless, JSON, `echo`, 64 connections: it fell",
-		"| p50 of a call | 0.40 ms | 0.50 ms | **+0.12 ms** |", // of the difference in each turn
-		"| p99 of a call | 0.90 ms | 1.90 ms | **+1.00 ms** |",
-		"| lists of the 318 tools of 6 servers | 1.9k/s, **0.95** of a fondaco server with as many tools |",
-		"| resident memory with 6 servers over stdio, idle | 23.4 MB |",
-		"| start, until 6 servers are ready | 90 ms, **+40 ms** to those servers alone |",
+		"| p50 of a call | 0.40 ms | 0.50 ms | **+0.12 ms** +0.10–+0.13 |", // of the difference in each turn
+		"| p99 of a call | 0.90 ms | 1.90 ms | **+1.00 ms** +0.00–+9.00 |",
+		"| lists of the 318 tools of 6 servers | 1.9k/s 1.9k–1.9k, **0.95** 0.95–0.95 of a fondaco server with as many tools |",
+		"| resident memory with 6 servers over stdio, idle | 23.4 MB 23.4–23.4 |",
+		"| start, until 6 servers are ready | 90 ms 90–90, **+40 ms** +40–+40 to those servers alone |",
 		"- fondaco, through the gateway: it stopped",
 	} {
 		if !strings.Contains(string(page), want) {

@@ -56,9 +56,9 @@ func values(rounds map[int]trial.Load, of func(trial.Load) float64) (all []float
 	return all
 }
 
-// ratio returns the median over the rounds of the ratio between a contestant and the floor
-// in the same round, or 0 if there is none.
-func (p *page) ratio(name string, c trial.Cell, of func(trial.Load) float64) float64 {
+// ratio returns the spread over the rounds of the ratio between a contestant and the floor
+// in the same round, which is zero if there is none.
+func (p *page) ratio(name string, c trial.Cell, of func(trial.Load) float64) trial.Spread {
 	floor := p.rounds(trial.Floor, c)
 	var all []float64
 	for round, l := range p.rounds(name, c) {
@@ -66,7 +66,20 @@ func (p *page) ratio(name string, c trial.Cell, of func(trial.Load) float64) flo
 			all = append(all, of(l)/of(f))
 		}
 	}
-	return trial.Median(all)
+	return trial.SpreadOf(all)
+}
+
+// ranged writes the median and, behind it, the smallest and the largest value; "" for a spread of nothing.
+func ranged(s trial.Spread, median string, text func(float64) string) string {
+	if s == (trial.Spread{}) {
+		return ""
+	}
+	return fmt.Sprintf(median, text(s.Median)) + " " + text(s.Min) + "–" + text(s.Max)
+}
+
+// format returns a function that writes a value.
+func format(layout string) func(float64) string {
+	return func(v float64) string { return fmt.Sprintf(layout, v) }
 }
 
 // cells is the table of throughput and processor time.
@@ -84,30 +97,45 @@ func (p *page) cells() string {
 func (p *page) share(name string, c trial.Cell) string {
 	if name == trial.Floor {
 		rounds := p.rounds(name, c)
-		return nonzero("%s/s, %.1f µs", trial.Median(values(rounds, perSecond)), trial.Median(values(rounds, cpu)))
+		if len(rounds) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s, %.1f µs", ranged(trial.SpreadOf(values(rounds, perSecond)), "%s/s", short), trial.Median(values(rounds, cpu)))
 	}
-	share := p.ratio(name, c, perSecond)
-	if share == 0 {
+	share := ranged(p.ratio(name, c, perSecond), "**%s**", two)
+	if share == "" {
 		return ""
 	}
-	return fmt.Sprintf("**%s** (%.1f×)", two(share), p.ratio(name, c, cpu))
+	return fmt.Sprintf("%s (%.1f×)", share, p.ratio(name, c, cpu).Median)
 }
 
 func (p *page) slowest(name string, c trial.Cell) string {
 	if name == trial.Floor {
-		return fmt.Sprintf("%.1f ms", trial.Median(values(p.rounds(name, c), p99))/1e3)
+		return ranged(trial.SpreadOf(values(p.rounds(name, c), p99)), "%s ms", func(µs float64) string { return fmt.Sprintf("%.1f", µs/1e3) })
 	}
-	if r := p.ratio(name, c, p99); r > 0 {
-		return fmt.Sprintf("%.1f×", r)
-	}
-	return ""
+	return ranged(p.ratio(name, c, p99), "%s×", format("%.1f"))
 }
 
-func nonzero(format string, perSecond, µs float64) string {
-	if perSecond == 0 {
-		return ""
+// processors is the table of calls per second with one processor and with two, and the ratio between them in the same round.
+func (p *page) processors() string {
+	t := p.newTable("`GOMAXPROCS`")
+	one, two := trial.ByProcs[0], trial.ByProcs[1]
+	for _, c := range trial.ByProcs {
+		p.row(t, fmt.Sprint(c.Procs), func(name string) string {
+			return ranged(trial.SpreadOf(values(p.rounds(name, c), perSecond)), "%s/s", short)
+		})
 	}
-	return fmt.Sprintf(format, short(perSecond), µs)
+	p.row(t, "2 instead of 1", func(name string) string {
+		var all []float64
+		single := p.rounds(name, one)
+		for round, l := range p.rounds(name, two) {
+			if s, ok := single[round]; ok && s.PerSecond > 0 {
+				all = append(all, l.PerSecond/s.PerSecond)
+			}
+		}
+		return ranged(trial.SpreadOf(all), "**%s×**", format("%.2f"))
+	})
+	return t.String()
 }
 
 // two formats small values with two digits.
@@ -159,11 +187,14 @@ func (p *page) others() string {
 	p.row(t, "cold start over stdio, 1,003 tools", p.start(1003))
 	few, many := trial.BySessions[1], trial.BySessions[len(trial.BySessions)-1]
 	p.row(t, fmt.Sprintf("slowdown with %s sessions open instead of 8", short(float64(many.Sessions))), func(name string) string {
-		slow := trial.Median(values(p.rounds(name, few), perSecond)) / trial.Median(values(p.rounds(name, many), perSecond))
-		if slow > 0 && slow < 1e6 {
-			return fmt.Sprintf("%.2f×", slow)
+		var all []float64
+		open := p.rounds(name, many)
+		for round, l := range p.rounds(name, few) {
+			if m, ok := open[round]; ok && m.PerSecond > 0 {
+				all = append(all, l.PerSecond/m.PerSecond)
+			}
 		}
-		return ""
+		return ranged(trial.SpreadOf(all), "%s×", format("%.2f"))
 	})
 	return t.String()
 }
@@ -172,7 +203,7 @@ func (p *page) idle(m trial.Mode) func(string) string {
 	return func(name string) string {
 		for _, i := range p.Idle {
 			if i.Name == name && i.Mode == m && i.Failure == "" {
-				return fmt.Sprintf("%.1f KB", i.Bytes/1e3)
+				return ranged(i.Bytes, "%s KB", func(bytes float64) string { return fmt.Sprintf("%.1f", bytes/1e3) })
 			}
 		}
 		return ""
@@ -183,7 +214,7 @@ func (p *page) delivery(subscribers int) func(string) string {
 	return func(name string) string {
 		for _, f := range p.Fanouts {
 			if f.Name == name && f.Subscribers == subscribers && f.Failure == "" {
-				return fmt.Sprintf("%.1f µs", f.CPU)
+				return ranged(f.CPU, "%s µs", format("%.1f"))
 			}
 		}
 		return ""
@@ -194,7 +225,7 @@ func (p *page) start(tools int) func(string) string {
 	return func(name string) string {
 		for _, s := range p.Starts {
 			if s.Name == name && s.Tools == tools && s.Failure == "" {
-				return fmt.Sprintf("%.1f ms", s.Took)
+				return ranged(s.Took, "%s ms", format("%.1f"))
 			}
 		}
 		return ""

@@ -30,13 +30,14 @@ type Cell struct {
 	Sessions int    // that they share; 0: one each
 	Size     int    // bytes of the text that is echoed; 0: 32
 	Tools    int    // generated tools beside echo, add and big
+	Procs    int    // GOMAXPROCS of the server; 0: 1
 }
 
 func (c Cell) String() string {
-	return fmt.Sprintf("%s %s, callers %d, sessions %d, bytes %d, tools %d", c.Mode, c.Call, c.Callers, c.Sessions, c.Size, c.Tools)
+	return fmt.Sprintf("%s %s, callers %d, sessions %d, bytes %d, tools %d, processors %d", c.Mode, c.Call, c.Callers, c.Sessions, c.Size, c.Tools, max(c.Procs, 1))
 }
 
-// The cells of the table, and those of the curves.
+// The cells of the table, of the table of processors, and of the curves.
 var (
 	Table = []Cell{
 		{Mode: StatelessJSON, Call: "echo", Callers: 1},
@@ -65,7 +66,8 @@ var (
 		grow(Cell{Mode: StatelessJSON, Call: "list", Callers: 1}, decades, func(c *Cell, n int) { c.Tools = n }),
 		grow(Cell{Mode: StatelessJSON, Call: "echo", Callers: 8}, decades, func(c *Cell, n int) { c.Tools = n })...,
 	)
-	BySize = grow(Cell{Mode: StatelessJSON, Call: "echo", Callers: 1}, []int{1000, 10_000, 100_000, 1_000_000, 10_000_000}, func(c *Cell, n int) { c.Size = n })
+	ByProcs = grow(Cell{Mode: StatelessJSON, Call: "echo", Callers: 64}, []int{1, 2}, func(c *Cell, n int) { c.Procs = n })
+	BySize  = grow(Cell{Mode: StatelessJSON, Call: "echo", Callers: 1}, []int{1000, 10_000, 100_000, 1_000_000, 10_000_000}, func(c *Cell, n int) { c.Size = n })
 
 	decades = []int{10, 100, 1000, 10_000}
 	// Crowds are the numbers of subscribers that one update goes to.

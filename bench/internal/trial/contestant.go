@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,13 +64,17 @@ const (
 	raised     = 32 << 20
 )
 
-// args returns the command for a cell. On a core of its own a Go server has one
-// processor.
-func (x Contestant) args(c Cell) []string { return x.argsOn(serverCore, c) }
+// args returns the command for a cell.
+func (x Contestant) args(c Cell) []string {
+	if c.Procs > 1 {
+		return x.argsOn(serverCores(), c)
+	}
+	return x.argsOn(serverCore, c)
+}
 
-func (x Contestant) argsOn(core string, c Cell) []string {
+func (x Contestant) argsOn(cores string, c Cell) []string {
 	transport, era, resp := c.Mode.parts()
-	args := append(onCore(core), x.Command...)
+	args := append(onCores(cores, max(c.Procs, 1)), x.Command...)
 	args = append(args, "-mode", transport, "-era", era, "-resp", resp, "-tools", strconv.Itoa(c.Tools), "-addr", "127.0.0.1:0")
 	if x.Raises && c.Size > usualLimit {
 		args = append(args, "-max-message", strconv.Itoa(raised))
@@ -83,7 +88,19 @@ const (
 	clientCore = "1"
 )
 
-func onCore(core string) []string { return []string{"taskset", "-c", core, "env", "GOMAXPROCS=1"} }
+// serverCores are those of a server with two processors. On a machine of two cores the client has one of them too.
+func serverCores() string {
+	if runtime.NumCPU() > 2 {
+		return "0,2"
+	}
+	return "0,1"
+}
+
+func onCore(core string) []string { return onCores(core, 1) }
+
+func onCores(cores string, procs int) []string {
+	return []string{"taskset", "-c", cores, "env", "GOMAXPROCS=" + strconv.Itoa(procs)}
+}
 
 // A server is a contestant that listens.
 type server struct {

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/bench/internal/load"
@@ -15,7 +14,7 @@ type Idle struct {
 	Name    string
 	Mode    Mode
 	Clients int
-	Bytes   float64 // of resident memory, for each
+	Bytes   Spread // of resident memory, for each
 	Failure Failure
 }
 
@@ -28,8 +27,18 @@ func (t *Trial) idle(m Mode) (all []Idle) {
 			continue
 		}
 		t.say("%d idle clients, %s, %s", idlers, m, x.Name)
-		bytes, err := idleBytes(x, m)
-		all = append(all, Idle{Name: x.Name, Mode: m, Clients: idlers, Bytes: bytes, Failure: failure(err)})
+		i := Idle{Name: x.Name, Mode: m, Clients: idlers}
+		var bytes []float64
+		for range t.Rounds {
+			n, err := idleBytes(x, m)
+			if err != nil {
+				i.Failure = failure(err)
+				break
+			}
+			bytes = append(bytes, n)
+		}
+		i.Bytes = SpreadOf(bytes)
+		all = append(all, i)
 	}
 	return all
 }
@@ -79,12 +88,12 @@ func (s *server) collected() (int64, error) {
 	return proc.Resident(s.pid()), err
 }
 
-// A Fanout is one update that goes to many subscribers. The median of its rounds.
+// A Fanout is one update that goes to many subscribers, over its rounds.
 type Fanout struct {
 	Name        string
 	Subscribers int
-	CPU         float64 // of the server, per delivery, in microseconds
-	Last        float64 // until the last has it, in milliseconds
+	CPU         Spread // of the server, per delivery, in microseconds
+	Last        Spread // until the last has it, in milliseconds
 	Failure     Failure
 }
 
@@ -121,7 +130,7 @@ func (t *Trial) fanout(x Contestant, f *Fanout) error {
 			cpu, last = append(cpu, used), append(last, took)
 		}
 	}
-	f.CPU, f.Last = Median(cpu), Median(last)
+	f.CPU, f.Last = SpreadOf(cpu), SpreadOf(last)
 	return nil
 }
 
@@ -138,13 +147,4 @@ func update(s *server, crowd *load.Crowd, n int) (cpu, last float64, err error) 
 	time.Sleep(100 * time.Millisecond) // what the server does after it, and what it holds back
 	cpu = (proc.CPU(s.pid()) - before).Seconds() * 1e6 / float64(n)
 	return cpu, last, nil
-}
-
-// Median returns the middle of the values, 0 when there are none.
-func Median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }

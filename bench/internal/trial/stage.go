@@ -9,7 +9,7 @@ type stage struct {
 
 // set stops the servers that do not suit the cell.
 func (s *stage) set(c Cell) {
-	apart := Cell{Mode: c.Mode, Tools: c.Tools}
+	apart := Cell{Mode: c.Mode, Tools: c.Tools, Procs: c.Procs}
 	if c.Size > usualLimit {
 		apart.Size = c.Size
 	}

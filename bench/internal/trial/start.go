@@ -3,11 +3,11 @@ package trial
 import "github.com/fondaco/fondaco/bench/internal/load"
 
 // A Start is the time from the start of a process to its first list of tools over
-// stdio, in milliseconds. The median of its rounds.
+// stdio, in milliseconds, over its rounds.
 type Start struct {
 	Name    string
 	Tools   int
-	Took    float64
+	Took    Spread
 	Failure Failure
 }
 
@@ -24,7 +24,7 @@ func (t *Trial) starts(tools int) (all []Start) {
 			}
 			took = append(took, d.Seconds()*1e3)
 		}
-		s.Took = Median(took)
+		s.Took = SpreadOf(took)
 		all = append(all, s)
 	}
 	return all

@@ -48,7 +48,7 @@ func (t *Trial) Run() *Results {
 		r.Entries = append(r.Entries, x.entry(r.Machine))
 	}
 	if !t.GatewayOnly {
-		r.Loads = t.loads(slices.Concat(Table, BySessions, ByTools, BySize))
+		r.Loads = t.loads(slices.Concat(Table, ByProcs, BySessions, ByTools, BySize))
 		r.Idle = append(t.idle(StatelessJSON), t.idle(SessionJSON)...)
 		r.Fanouts = t.fanouts()
 		r.Starts = append(t.starts(0), t.starts(1000)...)
