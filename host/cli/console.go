@@ -22,6 +22,14 @@ type consoleSource struct {
 	calls     console.Calls
 	approvals *approvalQuestions // of which it only reads what waits; nil for the demonstration
 
+	logs      console.Logs
+	signing   sync.Mutex
+	signIns   map[string]*consoleSignIn // guarded by signing: those that were begun last, by server
+	ended     bool                      // guarded by signing: no further one is begun
+	running   sync.WaitGroup            // of the sign-ins
+	measuring sync.Mutex
+	measured  *processMemory // guarded by measuring: nil before it was read
+
 	opening sync.Mutex // held while a recording is read
 
 	reading sync.Mutex          // held while what waits is read
@@ -32,25 +40,13 @@ type consoleSource struct {
 
 // newConsole returns the console of a host at its root URL, which may be reached under further names.
 func (h *hostProcess) newConsole(base string, hosts []string) *console.Console {
-	h.console.host = h
+	h.main.onClose(h.console.close)
 	c := console.New(console.Options{Base: base, Hosts: hosts, Source: &h.console})
 	if h.questions != nil {
 		h.questions.inBrowser.Store(c)
 		h.console.approvals = newApprovalQuestions(h)
 	}
 	return c
-}
-
-// Servers implements console.Source.
-func (s *consoleSource) Servers() []console.Server {
-	statuses := s.host.gateway.Status()
-	all, names := make([]console.Server, len(statuses)), make([]string, len(statuses))
-	for i := range statuses {
-		names[i] = statuses[i].Key
-		all[i] = console.Server{Status: statuses[i], Command: s.host.mendingCommand(&statuses[i]), Calls: s.calls.Of(statuses[i].Key)}
-	}
-	s.calls.Keep(names)
-	return all
 }
 
 // mendingCommand is what the user can type when a server is not ready, at least to find out why, empty if nothing is
@@ -138,8 +134,8 @@ func (s *consoleSource) Restart(name string) error {
 	if len(remaining) == len(all) {
 		return fmt.Errorf("server %q: %w", name, errUnknownServer)
 	}
-	s.host.gateway.Reload(remaining) // ends its connections and processes
-	s.host.gateway.Reload(all)
+	s.host.reloadGateway(remaining) // ends its connections and processes
+	s.host.reloadGateway(all)
 	return nil
 }
 

@@ -3,7 +3,9 @@
 package cli_test
 
 import (
+	"context"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // consolePages are the pages of a session of the console of a host.
@@ -203,4 +207,111 @@ func TestConsoleShowsTheConfigurationWithoutItsValues(t *testing.T) {
 			t.Errorf("got %s, want no value", text)
 		}
 	}
+}
+
+// consoleHost is a running host with servers, and its console.
+func consoleHost(t *testing.T, config string, flags ...string) (*terminal, *consolePages) {
+	t.Helper()
+	home := t.TempDir()
+	path := filepath.Join(home, ".config", "fondaco", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := inTerminalAt(t, home, []string{"FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}, append([]string{"up", "--addr", "127.0.0.1:0"}, flags...)...)
+	return h, enterConsole(t, h.screen.await(t, `(http://\S+/console/login\?key=\w+)`)[1])
+}
+
+func TestConsoleSwitchesAServerOffAndOn(t *testing.T) {
+	t.Parallel()
+	_, c := consoleHost(t, fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}}}}`, program(t), role), "--yes")
+	page := func(want string) {
+		t.Helper()
+		awaitCondition(t, func() (bool, string) {
+			_, page := c.get(t, "servers/one")
+			return strings.Contains(page, want), page
+		})
+	}
+	page(`<dt>process ids</dt><dd>`)
+	_, before := c.get(t, "servers/one")
+	if found := regexp.MustCompile(`<dt>process ids</dt><dd>(\d+) \(\d+[\d.]* [KM]iB\)</dd>`).FindStringSubmatch(before); found == nil {
+		t.Errorf("got %s, want the process with its memory", before)
+	} else if stat, err := os.ReadFile("/proc/" + found[1] + "/cmdline"); err != nil || !strings.Contains(string(stat), filepath.Base(program(t))) {
+		t.Errorf("got process %s, %q, %v, want that of the server", found[1], stat, err)
+	}
+	if status, page := c.post(t, "servers/one/disable", url.Values{}); status != 303 {
+		t.Fatalf("got %d, %s, want it switched off", status, page)
+	}
+	page(`You have switched it off`)
+	if _, page := c.get(t, "try"); strings.Contains(page, "one/describe") {
+		t.Errorf("got %s, want no tool of it", page)
+	}
+	if status, page := c.post(t, "servers/one/enable", url.Values{}); status != 303 {
+		t.Fatalf("got %d, %s, want it switched on", status, page)
+	}
+	page(`<dt>process ids</dt><dd>`)
+	page(`switched off in the console`) // the log outlasts it
+	if status, _ := c.post(t, "servers/two/disable", url.Values{}); status != 409 {
+		t.Errorf("got %d, want that there is no such server", status)
+	}
+}
+
+func TestServerThatIsSwitchedOnIsNotApproved(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, ".config", "fondaco", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}}}}`, program(t), role), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := inTerminalAt(t, home, []string{"FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}, "up", "--addr", "127.0.0.1:0")
+	h.press(t, `Start it now and in future\?`, "n\n")
+	c := enterConsole(t, h.screen.await(t, `(http://\S+/console/login\?key=\w+)`)[1])
+	for _, action := range []string{"disable", "enable", "retry", "restart"} {
+		if status, page := c.post(t, "servers/one/"+action, url.Values{}); status != 303 {
+			t.Errorf("%s: got %d, %s", action, status, page)
+		}
+	}
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/one")
+		return strings.Contains(page, `needs approval</span>`), page
+	})
+	if status, page := c.post(t, "servers/one/signin", url.Values{}); status != 409 || !strings.Contains(page, "needs approval before a sign-in") {
+		t.Errorf("got %d, %s, want nothing sent to it", status, page)
+	}
+}
+
+func TestConsoleSignsIn(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	srv := mcpserver.New("cloud", "1", &mcpserver.Options{Logger: quiet})
+	srv.Tool("now", "The time", func(context.Context, struct{}) (string, error) { return "noon", nil })
+	_, c := consoleHost(t, fmt.Sprintf(`{"mcpServers": {"cloud": {"url": %q}}}`, a.protect(t, srv)), "--yes")
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/cloud")
+		return strings.Contains(page, `id="signin"`), page
+	})
+	if status, page := c.post(t, "servers/cloud/signedin", url.Values{"address": {"http://127.0.0.1/x"}}); status != 409 || !strings.Contains(page, "no sign-in waits") {
+		t.Errorf("got %d, %s, want that none waits", status, page)
+	}
+	if status, page := c.post(t, "servers/cloud/signin", url.Values{}); status != 303 {
+		t.Fatalf("got %d, %s, want a sign-in begun", status, page)
+	}
+	_, page := c.get(t, "servers/cloud")
+	link := regexp.MustCompile(`id="signin-link" href="([^"]+)"`).FindStringSubmatch(page)
+	if link == nil || !strings.Contains(page, "<b>"+strings.TrimPrefix(a.URL, "http://")+"</b>") {
+		t.Fatalf("got %s, want the address with its host set apart", page)
+	}
+	if status, page := c.post(t, "servers/cloud/signedin", url.Values{"address": {"http://127.0.0.1/x?code=1&state=2"}}); status != 409 || !strings.Contains(page, "not the redirect address") {
+		t.Errorf("got %d, %s, want another address refused", status, page)
+	}
+	visit(html.UnescapeString(link[1]))
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/cloud")
+		return strings.Contains(page, `<dt>tools</dt><dd>1</dd>`) && strings.Contains(page, "signed in") && !strings.Contains(page, "signin-link"), page
+	})
 }

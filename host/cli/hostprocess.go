@@ -67,6 +67,7 @@ type hostProcess struct {
 
 	mu        sync.Mutex
 	upstreams []host.Upstream           // guarded by mu
+	off       map[string]bool           // guarded by mu: those that the user has switched off in the console
 	policy    *policy.Policy            // guarded by mu; nil without a managed policy
 	allDenied bool                      // guarded by mu: the managed policy denies every server of the configuration
 	denied    []policyDenial            // guarded by mu: what it denies
@@ -92,7 +93,14 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 		return err
 	}
 	h.traffic, h.startedAt = traffic.New(), time.Now()
-	o := &gateway.Options{OnStatus: onStatus, Keys: h.keys, HTTP: web, OnMessage: h.onMessage(wire), OnLimit: h.limits.note, Logger: m.logger()}
+	h.console.host = h
+	logged := func(s host.Status) {
+		h.console.logStatus(s)
+		if onStatus != nil {
+			onStatus(s)
+		}
+	}
+	o := &gateway.Options{OnStatus: logged, OnStderr: h.console.logStderr, Keys: h.keys, HTTP: web, OnMessage: h.onMessage(wire), OnLimit: h.limits.note, Logger: m.logger()}
 	if h.telemetry != nil {
 		o.ServerOptions, o.ClientOptions = h.telemetry.Server, h.telemetry.Client
 	}
@@ -304,7 +312,7 @@ func (h *hostProcess) reload() error {
 	upstreams, err := h.load(true, h.main.rememberedInput)
 	if err != nil {
 		h.main.message("configuration: %s\n  the running servers are unchanged", clean(err.Error()))
-		h.gateway.Reload(h.underPolicy(h.configured()))
+		h.reloadGateway(h.underPolicy(h.configured()))
 		h.recordDenials()
 		return err
 	}
@@ -313,7 +321,7 @@ func (h *hostProcess) reload() error {
 	h.mu.Lock()
 	h.upstreams = upstreams
 	h.mu.Unlock()
-	h.gateway.Reload(upstreams)
+	h.reloadGateway(upstreams)
 	h.main.message("configuration: reloaded")
 	return nil
 }

@@ -177,8 +177,8 @@ func (h *hostProcess) stopRevoked(ctx context.Context) {
 	if len(remaining) == len(all) {
 		return
 	}
-	h.gateway.Reload(remaining) // ends their connections and processes
-	h.gateway.Reload(all)
+	h.reloadGateway(remaining) // ends their connections and processes
+	h.reloadGateway(all)
 }
 
 // showServerQuestion prints what the user is asked to approve: all of it, or what fits on a

@@ -15,6 +15,7 @@ func (h *hostProcess) onMessage(wire *mcpwire.Log) func(key string) func(mcp.Wir
 		return func(m mcp.WireMessage) {
 			h.traffic.Record(key, m)
 			h.recordings.record(key, m)
+			h.console.logMessage(key, m)
 			if log != nil {
 				log(m)
 			}

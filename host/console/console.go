@@ -34,6 +34,17 @@ type Source interface {
 	// Restart ends the connections and processes of a server, those of its callers too, and
 	// starts it again as it is approved.
 	Restart(name string) error
+	// Log returns the last lines of a server, the oldest first.
+	Log(name string) []LogLine
+	// SetDisabled switches a server off, with its connections and processes, until it is switched on or the host
+	// ends. One that is switched on passes all checks of a start.
+	SetDisabled(name string, off bool) error
+	// SignIn begins a sign-in at a server, as "fondaco auth login" does. It returns once the address for the browser
+	// is known, see Server.SignIn.
+	SignIn(ctx context.Context, name string) error
+	// FinishSignIn gives a sign-in the address to which the browser was sent at its end, when the browser is on
+	// another machine.
+	FinishSignIn(name, address string) error
 	InboxSource
 	TrySource
 	AuditSource

@@ -2,30 +2,31 @@ package console
 
 // The limits, for the comparison with docs/limits.md.
 const (
-	MaxLinks       = maxLinks
-	MaxSessions    = maxSessions
-	MaxStreams     = maxStreams
-	MaxForm        = maxForm
-	KeptDurations  = keptDurations
-	MaxFields      = maxFields
-	MaxDepth       = maxDepth
-	MaxFollowed    = maxFollowed
-	MaxResultFiles = maxResultFiles
-	MaxResultBytes = maxResultBytes
-	MaxNodes       = maxNodes
-	MaxTreeDepth   = maxTreeDepth
-	MaxLeaf        = maxLeaf
-	MaxShownText   = maxShownText
-	MaxDecisions   = maxDecisions
-	MaxMessages    = maxMessages
-	MaxRecordings  = maxRecordings
-	MaxBody        = maxBody
-	MaxShared      = maxShared
-
+	MaxLinks        = maxLinks
+	MaxSessions     = maxSessions
+	MaxStreams      = maxStreams
+	MaxForm         = maxForm
+	KeptDurations   = keptDurations
+	MaxFields       = maxFields
+	MaxDepth        = maxDepth
+	MaxFollowed     = maxFollowed
+	MaxResultFiles  = maxResultFiles
+	MaxResultBytes  = maxResultBytes
+	MaxNodes        = maxNodes
+	MaxTreeDepth    = maxTreeDepth
+	MaxLeaf         = maxLeaf
+	MaxShownText    = maxShownText
+	MaxDecisions    = maxDecisions
+	MaxMessages     = maxMessages
+	MaxRecordings   = maxRecordings
+	MaxBody         = maxBody
+	MaxShared       = maxShared
 	MaxItems        = maxItems
 	MaxAlternatives = maxAlternatives
 	MaxFileForm     = maxFileForm
 	MaxEcho         = maxEcho
 	MaxCommand      = maxCommand
 	MaxCheckResults = maxCheckResults
+	KeptLines       = keptLines
+	MaxLine         = maxLine
 )

@@ -38,6 +38,7 @@ type source struct {
 	surface       mcp.Surface
 	result        *mcp.CallToolResult // of each call
 	did           []string            // guarded by mu: what was answered and approved
+	log           []console.LogLine
 	recordings    []console.Recording
 	recording     *mcpwire.Recording
 }
@@ -101,6 +102,18 @@ func (s *source) ShowCode(_ context.Context, id string) error { return s.do("sho
 
 func (s *source) Approve(_ context.Context, id, code string) error {
 	return s.do(fmt.Sprintf("approve %s %q", id, code))
+}
+
+func (s *source) Log(string) []console.LogLine { return s.log }
+
+func (s *source) SetDisabled(name string, off bool) error {
+	return s.do(fmt.Sprint("off ", name, " ", off))
+}
+
+func (s *source) SignIn(_ context.Context, name string) error { return s.do("sign in " + name) }
+
+func (s *source) FinishSignIn(name, address string) error {
+	return s.do("finish " + name + " " + address)
 }
 
 func (s *source) do(what string) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/internal/hostiletext"
+	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestServersPageShowsStatesAndWhatMendsThem(t *testing.T) {
@@ -30,10 +31,9 @@ func TestServerPageShowsAllThatIsKnown(t *testing.T) {
 	t.Parallel()
 	all := twoServers()
 	all[0].Calls = console.CallStats{Calls: 7, Failed: 2, Denied: 1, Median: 40 * time.Millisecond, P95: 3 * time.Second}
-	all[0].Stderr = []string{"connected"}
 	all[0].Denied = []string{"delete"}
 	all[0].WaitingCount, all[0].Waiting = 1, []host.WaitingDefinition{{Kind: host.KindTool, Name: "send", Change: host.DefinitionAdded, Findings: []string{"names a secret"}}}
-	b := enter(t, newConsole(t, &source{servers: all}))
+	b := enter(t, newConsole(t, &source{servers: all, log: []console.LogLine{{Text: "connected"}}}))
 	body := b.get("servers/files")
 	for _, want := range []string{"<dd>7</dd>", "<dd>2</dd>", "<dd>1</dd>", "40 ms", "3.0 s", "connected", "delete", "send", "names a secret"} {
 		if !strings.Contains(body, want) {
@@ -58,8 +58,8 @@ func TestActionThatFailsSaysWhy(t *testing.T) {
 
 // hostileServers are servers whose texts are all one.
 func hostileServers(text string) []console.Server {
-	return []console.Server{{Command: "fondaco approve x", Status: host.Status{
-		Key: "x", Transport: "over stdio", State: host.Failed, Reason: text, Stderr: []string{text}, Omitted: []string{text}, Denied: []string{text}, Withheld: []string{text},
+	return []console.Server{{Command: "fondaco approve x", SignIn: &console.SignIn{Problem: text}, Status: host.Status{
+		Key: "x", Transport: "over stdio", State: host.Failed, Reason: text, Omitted: []string{text}, Denied: []string{text}, Withheld: []string{text},
 		WaitingCount: 1, Waiting: []host.WaitingDefinition{{Kind: host.KindTool, Name: text, OldName: text, Change: host.DefinitionRenamed, Findings: []string{text}}},
 	}}}
 }
@@ -72,6 +72,7 @@ func TestTextsOfPeersAreShownAsTexts(t *testing.T) {
 	for i, text := range append([]string{"plain"}, append(hostiletext.Texts(), `</pre><script>alert(1)</script>`, `" onload="alert(1)`, `{{.Token}}`, "javascript:alert(1)")...) {
 		s.set(hostileServers(text)...)
 		s.inbox, s.messages = hostileInbox(text), hostileMessages(text)
+		s.log = []console.LogLine{{Text: text, Level: mcp.LoggingLevel(text)}, {Text: text}}
 		s.recordings, s.recording = hostileRecording(text)
 		for j, page := range []string{"", "servers/x", "inbox", "traffic", "recordings", "recordings/a1"} {
 			body := b.get(page)
@@ -210,5 +211,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 		console.MaxFields, console.MaxDepth, claim.Bytes(console.MaxFollowed), console.MaxResultFiles, claim.Bytes(console.MaxResultBytes), claim.Bytes(console.MaxShownText))
 	claim.Limit(t, "pages of the console that are kept current at a time; a form; calls of a server whose durations are known; messages on the page of the traffic; decisions on the page of the audit log",
 		console.MaxStreams, claim.Bytes(console.MaxForm), console.KeptDurations, console.MaxMessages, console.MaxDecisions)
+	claim.Limit(t, "lines of the log of a server that the console keeps; one of them; a message of a server in which a log message is looked for", console.KeptLines, claim.Bytes(console.MaxLine), claim.Bytes(64<<10))
 	claim.Limit(t, "recordings on a page of the console; what a page shows of one body; a file with what a filter shows of a recording", console.MaxRecordings, claim.Bytes(console.MaxBody), claim.Bytes(console.MaxShared))
 }

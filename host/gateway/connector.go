@@ -160,7 +160,10 @@ func (c *connector) captureStderr(t mcpclient.Target) mcpclient.Target {
 		return t
 	}
 	captured := *program
-	captured.Stderr = c.stderr.add
+	captured.Stderr = func(line string, omitted int) {
+		c.stderr.add(line, omitted)
+		c.options.notifyStderr(c.upstream.Key, line)
+	}
 	return &captured
 }
 

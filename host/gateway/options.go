@@ -48,6 +48,9 @@ type Options struct {
 	// says why nobody could be asked. If it is set, upstreams can ask for forms and addresses in calls of
 	// all clients. Default: only clients are asked.
 	AskPerson func(context.Context, *host.ServerQuestion) (*host.ServerAnswer, error)
+	// OnStderr is called for each line that a program of an upstream with that key writes to standard error. The text
+	// is not trusted. Default: none.
+	OnStderr func(key, line string)
 	// OnStatus is called when the state of an upstream has changed.
 	OnStatus func(host.Status)
 	// OnDecision records a decision: the outcome of each start and each call, before the
@@ -100,6 +103,12 @@ func (o *Options) onMessage(key string) func(mcp.WireMessage) {
 		return f(key)
 	}
 	return nil
+}
+
+func (o *Options) notifyStderr(key, line string) {
+	if f := o.orZero().OnStderr; f != nil {
+		f(key, line)
+	}
 }
 
 func (o *Options) notifyLimit(key string, l mcp.LimitReached) {
