@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,9 +38,8 @@ type consoleSource struct {
 }
 
 // newConsole returns the console of a host at its root URL, which may be reached under further names.
-func (h *hostProcess) newConsole(base string, hosts []string) *console.Console {
-	h.main.onClose(h.console.close)
-	c := console.New(console.Options{Base: base, Hosts: hosts, Source: &h.console})
+func (h *hostProcess) newConsole(base string, hosts []string, needsToken bool) *console.Console {
+	c := console.New(console.Options{Base: base, Hosts: hosts, Source: &h.console, NeedsToken: needsToken})
 	if h.questions != nil {
 		h.questions.inBrowser.Store(c)
 		h.console.approvals = newApprovalQuestions(h)
@@ -72,14 +70,21 @@ func (h *hostProcess) mendingCommand(s *host.Status) string {
 // Messages implements console.Source.
 func (s *consoleSource) Messages() []traffic.Message { return s.host.traffic.Messages() }
 
-// asClient connects to the host as a client of its user.
-func (s *consoleSource) asClient(ctx context.Context) (*mcpclient.Client, error) {
-	return mcpclient.Connect(ctx, mcpclient.InProcess(s.host.gateway.Server()), &mcpclient.Options{Info: mcp.Implementation{Name: "fondaco-console", Version: host.Version}})
+// consoleClient describes the console as a client.
+var consoleClient = mcp.Implementation{Name: "fondaco-console", Version: host.Version}
+
+// asClient connects to the host as a client of its user, of a revision that may be zero.
+func (s *consoleSource) asClient(ctx context.Context, revision mcp.Revision) (*mcpclient.Client, error) {
+	o := &mcpclient.Options{Info: consoleClient}
+	if !revision.IsZero() {
+		o.Revisions = []mcp.Revision{revision}
+	}
+	return mcpclient.Connect(ctx, mcpclient.InProcess(s.host.gateway.Server()), o)
 }
 
 // Surface implements console.TrySource.
 func (s *consoleSource) Surface(ctx context.Context) (*mcp.Surface, error) {
-	c, err := s.asClient(ctx)
+	c, err := s.asClient(ctx, mcp.Revision{})
 	if err != nil {
 		return nil, err
 	}
@@ -88,38 +93,38 @@ func (s *consoleSource) Surface(ctx context.Context) (*mcp.Surface, error) {
 }
 
 // Call implements console.TrySource.
-func (s *consoleSource) Call(ctx context.Context, tool *mcp.Tool, arguments jsontext.Value) (*mcp.CallToolResult, error) {
-	if err := mcpclient.CheckArguments(*tool, arguments); err != nil {
+func (s *consoleSource) Call(ctx context.Context, r *console.Request) (*mcp.CallToolResult, error) {
+	if err := mcpclient.CheckArguments(*r.Tool, r.Arguments); err != nil {
 		if _, wrong := errors.AsType[*mcpclient.ArgumentsError](err); wrong { // otherwise the server checks
 			return nil, fmt.Errorf("nothing was sent: %w", err)
 		}
 	}
-	c, err := s.asClient(ctx)
+	c, err := s.asClient(ctx, r.Revision)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	return c.CallTool(ctx, tool.Name, arguments)
+	return c.CallTool(ctx, r.Tool.Name, r.Arguments)
 }
 
 // Prompt implements console.TrySource.
-func (s *consoleSource) Prompt(ctx context.Context, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
-	c, err := s.asClient(ctx)
+func (s *consoleSource) Prompt(ctx context.Context, r *console.Request) (*mcp.GetPromptResult, error) {
+	c, err := s.asClient(ctx, r.Revision)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	return c.GetPrompt(ctx, name, arguments)
+	return c.GetPrompt(ctx, r.Prompt, r.PromptArguments)
 }
 
 // Read implements console.TrySource.
-func (s *consoleSource) Read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	c, err := s.asClient(ctx)
+func (s *consoleSource) Read(ctx context.Context, r *console.Request) (*mcp.ReadResourceResult, error) {
+	c, err := s.asClient(ctx, r.Revision)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	return c.ReadResource(ctx, uri)
+	return c.ReadResource(ctx, r.URI)
 }
 
 // Retry implements console.Source.

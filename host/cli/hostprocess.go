@@ -94,6 +94,7 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	}
 	h.traffic, h.startedAt = traffic.New(), time.Now()
 	h.console.host = h
+	m.onClose(h.console.close)
 	logged := func(s host.Status) {
 		h.console.logStatus(s)
 		if onStatus != nil {

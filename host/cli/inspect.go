@@ -55,7 +55,6 @@ func (v *inspectCommand) run(ctx context.Context, m *Main, operands []string) er
 	}
 	m.onClose(func() { _ = listener.Close() })
 	base := baseURL(listener.Addr())
-	h.console.host = h
 	c := console.New(console.Options{Base: base, Source: &h.console, HostURL: base + "/mcp", Check: h.checkInspected})
 	defer c.Close()
 	defer context.AfterFunc(ctx, c.Close)()

@@ -5,6 +5,8 @@ package cli_test
 import (
 	"context"
 	"html"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -14,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // inspect runs the command for a server as long as the test, and enters its console.
@@ -53,7 +57,7 @@ func TestInspectOpensTheConsoleOnOneServer(t *testing.T) {
 		t.Errorf("got %s, want the tools of the server, and no page of a configuration", page)
 	}
 	_, page := c.post(t, "try/tool?name=server__add", url.Values{"/a": {"3"}, "/b": {"4"}})
-	line := regexp.MustCompile(`<code data-copy>fondaco ([^<]+)</code>`).FindStringSubmatch(page)
+	line := regexp.MustCompile(`<code data-copy>fondaco (call [^<]+)</code>`).FindStringSubmatch(page)
 	if line == nil {
 		t.Fatalf("got %s, want the command of a terminal", page)
 	}
@@ -78,6 +82,75 @@ func TestInspectSendsHeadersToAURL(t *testing.T) {
 	if _, page := c.get(t, "try"); !strings.Contains(page, "server/add") {
 		t.Errorf("got %s, want the tools of the server", page)
 	}
+}
+
+func TestCurlLineOfTheConsoleMakesTheCall(t *testing.T) {
+	t.Parallel()
+	type book struct {
+		Region string `json:"region" header:"Region"`
+		Note   string `json:"note"`
+	}
+	srv := mcpserver.New("library", "1.0.0", &mcpserver.Options{Logger: quiet})
+	srv.Tool("find", "Find a book", func(_ context.Context, in book) (string, error) { return "found in " + in.Region + in.Note, nil })
+	srv.Prompt("plan", "Plan a visit", func(_ context.Context, p person) ([]mcp.PromptMessage, error) {
+		return []mcp.PromptMessage{mcpserver.UserMessage("Greet " + p.Name + ".")}, nil
+	})
+	srv.Resource("note://a", "A note", "text/plain", func(context.Context) ([]byte, error) { return []byte("a note"), nil })
+	web := httptest.NewServer(srv.HTTPHandler())
+	t.Cleanup(web.Close)
+	_, c := inspect(t, web.URL)
+	for _, request := range []struct {
+		page        string
+		fields      url.Values
+		header, got string
+	}{
+		{"try/tool?name=server__find", url.Values{"/region": {"eu"}, "/note": {" \u202eit's"}}, "Mcp-Param-Region: eu", `found in eu`},
+		{"try/prompt?name=server__plan", url.Values{"/name": {"Ada"}}, "Mcp-Name: server__plan", "Greet Ada."},
+		{"try/resource", url.Values{"uri": {"note://a"}}, "Mcp-Method: resources/read", "a note"},
+	} {
+		_, page := c.post(t, request.page, request.fields)
+		m := regexp.MustCompile(`(?s)id="curl">(.*?)</pre>`).FindStringSubmatch(page)
+		if m == nil {
+			t.Fatalf("got %s, want a line for curl", page)
+		}
+		line := html.UnescapeString(m[1])
+		if status, answer := runCurl(t, line); status != 200 || !strings.Contains(answer, request.got) || !strings.Contains(line, request.header) {
+			t.Errorf("%s: got %d, %s, want %s", line, status, answer, request.got)
+		}
+	}
+}
+
+// runCurl sends what a line of curl sends.
+func runCurl(t *testing.T, line string) (status int, answer string) {
+	t.Helper()
+	all := words(strings.ReplaceAll(line, `'\''`, "\x00")) // a quote in quotes
+	for i := range all {
+		all[i] = strings.ReplaceAll(all[i], "\x00", "'")
+	}
+	if len(all) < 5 || all[0] != "curl" || all[1] != "-sS" || all[len(all)-2] != "--data-raw" {
+		t.Fatalf("got %q, want a line for curl", all)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, all[2], strings.NewReader(all[len(all)-1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 3; i < len(all)-2; i += 2 {
+		name, value, ok := strings.Cut(all[i+1], ": ")
+		if all[i] != "-H" || !ok {
+			t.Fatalf("got %q, want a header", all[i:i+2])
+		}
+		r.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
 }
 
 // words returns the words of a line that has quotes of a shell around some of them.

@@ -119,7 +119,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	}
 	defer v.replicas.run(ctx)()
 	defer v.gateway.Close() // before another host starts processes of the same callers
-	return v.serve(ctx, listener, s, protection, v.newConsole(s.base, web.AllowedHosts))
+	return v.serve(ctx, listener, s, protection, v.newConsole(s.base, web.AllowedHosts, v.auth.required()))
 }
 
 // startRecording records from now on, if --record says so.

@@ -66,6 +66,8 @@ type Options struct {
 	// HostURL is what commands need to find the host, the URL of its endpoint. Empty means that they find it
 	// themselves.
 	HostURL string
+	// NeedsToken: clients of the host need a token. Commands that the pages show have a variable for it.
+	NeedsToken bool
 	// Check makes the checks of "fondaco check", and calls onResult for each result when it is
 	// known. One call at a time is made, which ends with ctx. It is for the host of one server in no configuration: with
 	// Check the console has a page for the checks, and none for the audit log and the configuration.
@@ -78,8 +80,10 @@ type Console struct {
 	hosts   []string
 	source  Source
 	hostURL string // for commands; may be empty
-	checks  checks
-	mux     *http.ServeMux
+	// needsToken: requests in commands have a variable for a token.
+	needsToken bool
+	checks     checks
+	mux        *http.ServeMux
 
 	// ctx ends the live streams.
 	ctx    context.Context
@@ -93,7 +97,7 @@ type Console struct {
 
 // New returns the console of a host. It serves "/" and everything below "/console/".
 func New(o Options) *Console {
-	c := &Console{base: o.Base, hosts: o.Hosts, source: o.Source, hostURL: o.HostURL, mux: http.NewServeMux(), sessions: make(map[string]*session)}
+	c := &Console{base: o.Base, hosts: o.Hosts, source: o.Source, hostURL: o.HostURL, needsToken: o.NeedsToken, mux: http.NewServeMux(), sessions: make(map[string]*session)}
 	if u, err := url.Parse(o.Base); err == nil {
 		c.hosts = append(c.hosts[:len(c.hosts):len(c.hosts)], u.Host)
 	}

@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"context"
-	"encoding/json/jsontext"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -37,6 +36,7 @@ type source struct {
 	configuration console.Config
 	surface       mcp.Surface
 	result        *mcp.CallToolResult // of each call
+	request       *console.Request    // of the last call
 	did           []string            // guarded by mu: what was answered and approved
 	log           []console.LogLine
 	recordings    []console.Recording
@@ -73,19 +73,24 @@ func (s *source) Config(context.Context) (*console.Config, error) { return &s.co
 
 func (s *source) Surface(context.Context) (*mcp.Surface, error) { return &s.surface, s.failure }
 
-func (s *source) Call(_ context.Context, tool *mcp.Tool, arguments jsontext.Value) (*mcp.CallToolResult, error) {
+func (s *source) Call(_ context.Context, r *console.Request) (*mcp.CallToolResult, error) {
+	s.request = r
 	if s.callFailure != nil {
 		return nil, s.callFailure
 	}
-	return s.result, s.do("call " + tool.Name + " " + string(arguments))
+	return s.result, s.do("call " + r.Tool.Name + " " + string(r.Arguments))
 }
 
-func (s *source) Prompt(_ context.Context, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: s.result.Content[0]}}}, s.do(fmt.Sprint("prompt ", name, arguments))
+func (s *source) Prompt(_ context.Context, r *console.Request) (*mcp.GetPromptResult, error) {
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: s.result.Content[0]}}}, s.do(fmt.Sprint("prompt ", r.Prompt, r.PromptArguments))
 }
 
-func (s *source) Read(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: "read"}}}, s.do("read " + uri)
+func (s *source) Read(_ context.Context, r *console.Request) (*mcp.ReadResourceResult, error) {
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: r.URI, MIMEType: "text/plain", Text: "read"}}}, s.do("read " + r.URI)
+}
+
+func (s *source) HTTPRequest(_ context.Context, r *console.Request) (*console.HTTPRequest, error) {
+	return &console.HTTPRequest{Header: http.Header{"Mcp-Method": {"tools/call"}, "Accept": {"it's"}}, Body: []byte(`{"a": "it's"}`)}, nil
 }
 
 func (s *source) Inbox(context.Context) console.Inbox {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json/jsontext"
 	"fmt"
 	"net/http"
@@ -30,10 +31,29 @@ const (
 
 // resultView is what a request has returned.
 type resultView struct {
-	Failed  bool
-	Took    time.Duration
-	Blocks  []block
-	Command string // the same request in a terminal; empty if it is too long for a line
+	Failed bool
+	Took   time.Duration
+	Blocks []block
+	// Revision is that of the client, and Server the server with the revision in which it got the request; it may be empty.
+	Revision mcp.Revision
+	Server   string
+	Commands commands
+}
+
+// newResult returns the result of a request that was begun at a time. It has no parts yet.
+func (c *Console) newResult(ctx context.Context, r *Request, started time.Time) *resultView {
+	v := &resultView{Took: time.Since(started), Revision: r.Revision}
+	v.Commands = c.commandsFor(ctx, r)
+	key := host.KeyOf(r.Prompt)
+	if r.Tool != nil {
+		key = host.KeyOf(r.Tool.Name)
+	}
+	for _, s := range c.source.Servers() {
+		if s.Key == key && key != "" && !s.Revision.IsZero() {
+			v.Server = fmt.Sprintf("%s got it in %s", key, s.Revision)
+		}
+	}
+	return v
 }
 
 // block is a part of a result: a text, or a file.

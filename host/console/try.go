@@ -1,32 +1,29 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// maxCommand limits the arguments of a call whose command for a terminal is shown, in bytes.
-const maxCommand = 32 << 10
-
 // TrySource makes requests as a client of the host: with its rules, consents and records.
 type TrySource interface {
 	// Surface returns what clients see.
 	Surface(context.Context) (*mcp.Surface, error)
-	// Call calls a tool with an object of arguments, which it checks.
-	Call(ctx context.Context, tool *mcp.Tool, arguments jsontext.Value) (*mcp.CallToolResult, error)
+	// Call calls a tool, whose arguments it checks.
+	Call(context.Context, *Request) (*mcp.CallToolResult, error)
 	// Prompt gets a prompt.
-	Prompt(ctx context.Context, name string, arguments map[string]string) (*mcp.GetPromptResult, error)
+	Prompt(context.Context, *Request) (*mcp.GetPromptResult, error)
 	// Read reads a resource.
-	Read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+	Read(context.Context, *Request) (*mcp.ReadResourceResult, error)
+	// HTTPRequest returns a request as a client of the stateless era sends it over HTTP. Nothing is sent.
+	HTTPRequest(context.Context, *Request) (*HTTPRequest, error)
 }
 
 // tryView is the data of the page of a tool or a prompt.
@@ -42,7 +39,26 @@ type tryView struct {
 	HasFile bool
 	// Schema is that of the arguments.
 	Schema string
-	Result *resultView
+	// Revisions are those that the client can have, the newest first, and Revision is the chosen one.
+	Revisions []mcp.Revision
+	Revision  mcp.Revision
+	Result    *resultView
+}
+
+// revisions are those of the protocol, the newest first, which a client has that wants no other.
+var revisions = newestFirst(mcp.Revisions())
+
+func newestFirst(all []mcp.Revision) []mcp.Revision {
+	slices.Reverse(all)
+	return all
+}
+
+// chooseRevision makes the client that of the revision in the form.
+func (t *tryView) chooseRevision(r *http.Request) {
+	t.Revisions, t.Revision = revisions, revisions[0]
+	if chosen, ok := mcp.ParseRevision(r.PostForm.Get("revision")); ok && slices.Contains(revisions, chosen) {
+		t.Revision = chosen
+	}
 }
 
 // try lists what can be tried.
@@ -74,6 +90,7 @@ func (c *Console) tool(w http.ResponseWriter, r *http.Request, s *session) {
 	tool := &surface.Tools[i]
 	t := &tryView{Name: name, Description: tool.Description, Claims: claimsOf(tool.Annotations), Text: "{}", Schema: indented(tool.InputSchema)}
 	v := &view{Title: host.DisplayName(name), Section: "try", Still: true, Data: t}
+	t.chooseRevision(r)
 	resized := t.makeForm(tool.InputSchema, r)
 	if resized && !t.HasForm {
 		v.Message, v.Failed = fmt.Sprintf("A form has at most %d fields: no item was added.", maxFields), true
@@ -118,21 +135,19 @@ func (c *Console) callTool(r *http.Request, s *session, tool *mcp.Tool, v *view)
 		v.Message, v.Failed = "Nothing was sent. "+shown(err.Error()), true
 		return
 	}
-	command := ""
-	if len(arguments) <= maxCommand {
-		command = c.commandLine("call", host.DisplayName(tool.Name), string(arguments))
-	}
+	request := &Request{Tool: tool, Arguments: arguments, Revision: t.Revision}
 	started := time.Now()
-	result, err := c.source.Call(r.Context(), tool, arguments)
+	result, err := c.source.Call(r.Context(), request)
 	if mcp.CodeOf(err) == mcp.CodeMissingCapability {
-		v.Message, v.Failed = "The server asks a question during the call, which this page cannot show. A terminal can: "+cmp.Or(shown(command), "fondaco call"), true
+		v.Message, v.Failed = "The server asks a question during the call, which this page cannot show. A terminal can: "+shown(c.terminalLine(request)), true
 		return
 	}
 	if err != nil {
 		v.Message, v.Failed = shown(err.Error()), true
 		return
 	}
-	t.Result = &resultView{Failed: result.IsError, Took: time.Since(started), Command: command}
+	t.Result = c.newResult(r.Context(), request, started)
+	t.Result.Failed = result.IsError
 	content, structured := result.Content, jsontext.Value(result.StructuredContent)
 	if structured != nil { // its text often says the same
 		content = slices.DeleteFunc(slices.Clone(content), func(one mcp.Content) bool {
@@ -172,6 +187,7 @@ func (c *Console) prompt(w http.ResponseWriter, r *http.Request, s *session) {
 	for _, a := range surface.Prompts[i].Arguments {
 		t.Fields = append(t.Fields, &field{Name: "/" + a.Name, Label: a.Name, Help: a.Description, Required: a.Required, Input: textInput, Type: "text"})
 	}
+	t.chooseRevision(r)
 	v := &view{Title: host.DisplayName(name), Section: "try", Still: true, Data: t}
 	if r.Method == http.MethodPost {
 		c.getPrompt(r, s, v)
@@ -182,20 +198,19 @@ func (c *Console) prompt(w http.ResponseWriter, r *http.Request, s *session) {
 func (c *Console) getPrompt(r *http.Request, s *session, v *view) {
 	t := v.Data.(*tryView)
 	fill(t.Fields, r.PostForm)
-	arguments, operands := make(map[string]string), []string{host.DisplayName(t.Name)}
+	request := &Request{Prompt: t.Name, PromptArguments: make(map[string]string), Revision: t.Revision}
 	for _, f := range t.Fields {
 		if f.Value != "" {
-			arguments[f.Label] = f.Value
-			operands = append(operands, f.Label+"="+f.Value)
+			request.PromptArguments[f.Label] = f.Value
 		}
 	}
 	started := time.Now()
-	result, err := c.source.Prompt(r.Context(), t.Name, arguments)
+	result, err := c.source.Prompt(r.Context(), request)
 	if err != nil {
 		v.Message, v.Failed = shown(err.Error()), true
 		return
 	}
-	t.Result = &resultView{Took: time.Since(started), Command: c.commandLine("prompt", operands...)}
+	t.Result = c.newResult(r.Context(), request, started)
 	var contents []mcp.Content
 	for _, m := range result.Messages {
 		contents = append(contents, m.Content)
@@ -211,14 +226,14 @@ func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
 	uri := r.PostForm.Get("uri")
 	t := &tryView{Name: uri}
 	v := &view{Title: uri, Section: "try", Still: true, Data: t}
-	started := time.Now()
-	result, err := c.source.Read(r.Context(), uri)
+	request, started := &Request{URI: uri, Revision: revisions[0]}, time.Now()
+	result, err := c.source.Read(r.Context(), request)
 	if err != nil {
 		v.Message, v.Failed = shown(err.Error()), true
 		c.show(w, s, "resource", v)
 		return
 	}
-	t.Result = &resultView{Took: time.Since(started), Command: c.commandLine("read", uri)}
+	t.Result = c.newResult(r.Context(), request, started)
 	var contents []mcp.Content
 	for _, one := range result.Contents {
 		contents = append(contents, mcp.Embed(one))
@@ -231,19 +246,4 @@ func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
 // other live parts compares.
 func (c *Console) still(w http.ResponseWriter, _ *http.Request, s *session) {
 	c.show(w, s, "entered", &view{Title: "Fondaco", Still: true})
-}
-
-// commandLine returns what does the same in a terminal. Names of servers may begin as flags do.
-func (c *Console) commandLine(verb string, operands ...string) string {
-	line := "fondaco " + verb
-	if c.hostURL != "" {
-		line += " --url " + host.ShellQuote(c.hostURL)
-	}
-	if slices.ContainsFunc(operands, func(o string) bool { return strings.HasPrefix(o, "-") }) {
-		line += " --"
-	}
-	for _, o := range operands {
-		line += " " + host.ShellQuote(o)
-	}
-	return line
 }
