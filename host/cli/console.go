@@ -127,6 +127,42 @@ func (s *consoleSource) Read(ctx context.Context, r *console.Request) (*mcp.Read
 	return c.ReadResource(ctx, r.URI)
 }
 
+// Complete implements console.TrySource.
+func (s *consoleSource) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
+	c, err := s.asClient(ctx, mcp.Revision{})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Complete(ctx, p)
+}
+
+// TemplateVariables implements console.TrySource.
+func (s *consoleSource) TemplateVariables(uriTemplate string) ([]string, error) {
+	return mcpclient.TemplateVariables(uriTemplate)
+}
+
+// ExpandTemplate implements console.TrySource.
+func (s *consoleSource) ExpandTemplate(uriTemplate string, values map[string]string) (string, error) {
+	return mcpclient.ExpandTemplate(uriTemplate, values)
+}
+
+// Watch implements console.TrySource.
+func (s *consoleSource) Watch(ctx context.Context, uri string, onUpdate func()) error {
+	c, err := s.asClient(ctx, mcp.Revision{})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, err := range c.Watch(ctx, uri) {
+		if err != nil {
+			return err
+		}
+		onUpdate()
+	}
+	return nil
+}
+
 // Retry implements console.Source.
 func (s *consoleSource) Retry(name string) bool { return s.host.gateway.Retry(name) }
 

@@ -65,6 +65,16 @@ func TestInspectOpensTheConsoleOnOneServer(t *testing.T) {
 	if code != 0 || strings.TrimSpace(stdout) != "7" {
 		t.Errorf("%s: got %q, %q, %d, want 7", line[1], stdout, stderr, code)
 	}
+	if _, page := c.post(t, "try/prompt?name=server__greet", url.Values{"/name": {"A"}, "suggest": {"/name"}}); !strings.Contains(page, "Alan</button>") {
+		t.Errorf("got %s, want the suggestions of the server", page)
+	}
+	if status, _ := c.post(t, "try/watch", url.Values{"uri": {"note://a"}}); status != 303 {
+		t.Errorf("got %d, want a resource watched", status)
+	}
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "try/watch/1")
+		return strings.Contains(page, "It is watched since") && strings.Contains(page, "a note"), page
+	})
 	if status, _ := c.post(t, "check", url.Values{}); status != 303 {
 		t.Errorf("got %d, want the checks begun", status)
 	}

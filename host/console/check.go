@@ -27,9 +27,8 @@ type CheckResult struct {
 type checks struct {
 	run func(ctx context.Context, onResult func(CheckResult)) error // nil if there are none
 
-	mu      sync.Mutex
-	report  checkReport   // guarded by mu
-	running chan struct{} // guarded by mu: closed when the run ends; nil before the first one
+	mu     sync.Mutex
+	report checkReport // guarded by mu
 }
 
 // checkReport is the data of the page.
@@ -44,24 +43,28 @@ type checkReport struct {
 	Problem string
 }
 
-// start begins a run unless one is under way. It ends with ctx.
-func (c *checks) start(ctx context.Context) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.report.Running || ctx.Err() != nil {
+// startChecks begins a run unless one is under way. It ends with the console.
+func (c *Console) startChecks() {
+	k := &c.checks
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.report.Running {
 		return
 	}
-	ended := make(chan struct{})
-	c.report, c.running = checkReport{Started: time.Now(), Running: true}, ended
-	go func() {
-		defer close(ended)
-		err := c.run(ctx, c.add)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.report.Running = false; err != nil {
-			c.report.Problem = err.Error()
-		}
-	}()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.beginLocked(func() { k.finish(k.run(c.ctx, k.add)) }) {
+		k.report = checkReport{Started: time.Now(), Running: true}
+	}
+}
+
+// finish ends a run, with an error or nil.
+func (c *checks) finish(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.report.Running = false; err != nil {
+		c.report.Problem = err.Error()
+	}
 }
 
 // add keeps a result.
@@ -90,20 +93,10 @@ func (c *checks) now() *checkReport {
 	return &r
 }
 
-// wait waits for the run that is under way.
-func (c *checks) wait() {
-	c.mu.Lock()
-	running := c.running
-	c.mu.Unlock()
-	if running != nil {
-		<-running
-	}
-}
-
 // check shows the checks and, for a POST, begins them.
 func (c *Console) check(w http.ResponseWriter, r *http.Request, s *session) {
 	if r.Method == http.MethodPost {
-		c.checks.start(c.ctx)
+		c.startChecks()
 		http.Redirect(w, r, s.path()+"check", http.StatusSeeOther)
 		return
 	}

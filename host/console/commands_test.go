@@ -56,7 +56,10 @@ func TestProgramsInGoAreFormattedAndValid(t *testing.T) {
 	for _, c := range []*console.Console{open, protected} {
 		b := enter(t, c)
 		for _, posted := range [][]string{
-			{toolPage}, {toolPage, "/a", "`%s\u202e\x00\"\n", "revision", "2025-06-18"}, {"try/prompt?name=air__plan", "/to", "Oslo\n%d\"", "/when", "now"}, {"try/prompt?name=air__plan"},
+			{toolPage},
+			{toolPage, "/a", "`%s\u202e\x00\"\n", "revision", "2025-06-18"},
+			{"try/prompt?name=air__plan", "/to", "Oslo\n%d\"", "/when", "now"},
+			{"try/prompt?name=air__plan"},
 			{"try/resource", "uri", "status://\u202e\"%s"},
 		} {
 			_, page := b.post(posted[0], posted[1:]...)

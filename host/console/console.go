@@ -88,6 +88,8 @@ type Console struct {
 	// ctx ends the live streams.
 	ctx    context.Context
 	cancel context.CancelFunc
+	// background has the goroutines that end after ctx.
+	background sync.WaitGroup
 
 	mu       sync.Mutex
 	links    []link              // guarded by mu: those that were not used, the oldest first
@@ -125,6 +127,11 @@ func New(o Options) *Console {
 	c.page("GET", "/try/prompt", c.prompt)
 	c.page("POST", "/try/prompt", c.prompt)
 	c.page("POST", "/try/resource", c.resource)
+	c.page("GET", "/try/template", c.template)
+	c.page("POST", "/try/template", c.template)
+	c.page("POST", "/try/watch", c.startWatch)
+	c.page("GET", "/try/watch/{id}", c.watch)
+	c.page("POST", "/try/watch/{id}", c.watch)
 	c.page("GET", "/file/{n}", c.resultFile)
 	if c.checks.run = o.Check; o.Check != nil {
 		c.page("GET", "/check", c.check)
@@ -144,10 +151,22 @@ func (c *Console) IsOpen() bool {
 	return c.streams > 0
 }
 
-// Close ends the live streams and the checks, for which it waits. Further ones end at once.
+// Close ends the live streams, and the checks and watches, for which it waits. Further ones end at once.
 func (c *Console) Close() {
+	c.mu.Lock()
 	c.cancel()
-	c.checks.wait()
+	c.mu.Unlock()
+	c.background.Wait()
+}
+
+// beginLocked runs a function on a goroutine for which Close waits, and reports whether it does: not after Close. The
+// caller holds mu.
+func (c *Console) beginLocked(run func()) bool {
+	if c.ctx.Err() != nil {
+		return false
+	}
+	c.background.Go(run)
+	return true
 }
 
 // page registers a page of a session. A page that changes something is a POST with the token of

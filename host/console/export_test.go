@@ -26,6 +26,9 @@ const (
 	MaxFileForm     = maxFileForm
 	MaxEcho         = maxEcho
 	MaxCommand      = maxCommand
+	MaxWatches      = maxWatches
+	KeptUpdates     = keptUpdates
+	RereadInterval  = rereadInterval
 	MaxCheckResults = maxCheckResults
 	KeptLines       = keptLines
 	MaxLine         = maxLine

@@ -50,6 +50,10 @@ type field struct {
 	Value string
 	// Values are those that are chosen of choicesInput.
 	Values []string
+	// Suggestions are values for a text that the server has suggested; HasMore says that it has more. IsSuggested means
+	// that it was asked.
+	Suggestions          []suggestion
+	IsSuggested, HasMore bool
 	// Fields are those of an object, the alternatives, or the items of a list.
 	Fields []*field
 }
@@ -126,6 +130,7 @@ type input string
 // The inputs.
 const (
 	textInput         input = "text"
+	suggestInput      input = "suggest" // a text for which the server suggests values
 	numberInput       input = "number"
 	choiceInput       input = "choice"
 	choicesInput      input = "choices" // an array of values to choose from

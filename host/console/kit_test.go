@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"encoding/json/v2"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpwire"
 )
 
@@ -37,10 +39,13 @@ type source struct {
 	surface       mcp.Surface
 	result        *mcp.CallToolResult // of each call
 	request       *console.Request    // of the last call
-	did           []string            // guarded by mu: what was answered and approved
 	log           []console.LogLine
 	recordings    []console.Recording
 	recording     *mcpwire.Recording
+	completion    *mcp.Completion
+	updates       chan struct{} // of watched resources
+	onWatch       func(ctx context.Context, uri string)
+	did           []string // guarded by mu: what was answered and approved
 }
 
 func (s *source) Recordings() ([]string, []console.Recording, error) {
@@ -87,6 +92,41 @@ func (s *source) Prompt(_ context.Context, r *console.Request) (*mcp.GetPromptRe
 
 func (s *source) Read(_ context.Context, r *console.Request) (*mcp.ReadResourceResult, error) {
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: r.URI, MIMEType: "text/plain", Text: "read"}}}, s.do("read " + r.URI)
+}
+
+func (s *source) Complete(_ context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
+	encoded, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return s.completion, s.do("complete " + string(encoded))
+}
+
+func (s *source) TemplateVariables(uriTemplate string) ([]string, error) {
+	return mcpclient.TemplateVariables(uriTemplate)
+}
+
+func (s *source) ExpandTemplate(uriTemplate string, values map[string]string) (string, error) {
+	return mcpclient.ExpandTemplate(uriTemplate, values)
+}
+
+func (s *source) Watch(ctx context.Context, uri string, onUpdate func()) error {
+	switch {
+	case s.failure != nil:
+		return s.failure
+	case s.onWatch != nil:
+		s.onWatch(ctx, uri)
+		return nil
+	}
+	onUpdate()
+	for {
+		select {
+		case <-s.updates:
+			onUpdate()
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 func (s *source) HTTPRequest(_ context.Context, r *console.Request) (*console.HTTPRequest, error) {

@@ -39,10 +39,12 @@ type session struct {
 	// Token is in each form.
 	Token string
 
-	secret  [sha256.Size]byte // digest of the cookie
-	created time.Time
-	ended   chan struct{} // closed when it ends
-	files   []resultFile  // guarded by Console.mu: of its last result
+	secret    [sha256.Size]byte // digest of the cookie
+	created   time.Time
+	ended     chan struct{} // closed when it ends
+	watches   []*watch      // guarded by Console.mu: the oldest first
+	lastWatch int           // guarded by Console.mu: the ID of the last one
+	files     []resultFile  // guarded by Console.mu: of its last result
 }
 
 // Link returns a URL that opens the console in one browser, once, within LinkTime. Who has it has

@@ -47,7 +47,7 @@ type view struct {
 }
 
 // pageNames are the pages, each a template of its own in the layout.
-var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic", "recordings", "try", "tool", "resource", "check", "audit", "config"}
+var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic", "recordings", "try", "tool", "resource", "watch", "check", "audit", "config"}
 
 func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -20,6 +21,14 @@ type TrySource interface {
 	Call(context.Context, *Request) (*mcp.CallToolResult, error)
 	// Prompt gets a prompt.
 	Prompt(context.Context, *Request) (*mcp.GetPromptResult, error)
+	// Complete returns values for an argument of a prompt or a variable of a resource template.
+	Complete(context.Context, *mcp.CompleteParams) (*mcp.Completion, error)
+	// TemplateVariables returns the variables of a resource template, and ExpandTemplate the URI for values of them.
+	TemplateVariables(uriTemplate string) ([]string, error)
+	ExpandTemplate(uriTemplate string, values map[string]string) (uri string, err error)
+	// Watch calls onUpdate after each change of a resource, until ctx ends or an error. It calls it first when changes
+	// are known from then on.
+	Watch(ctx context.Context, uri string, onUpdate func()) error
 	// Read reads a resource.
 	Read(context.Context, *Request) (*mcp.ReadResourceResult, error)
 	// HTTPRequest returns a request as a client of the stateless era sends it over HTTP. Nothing is sent.
@@ -29,6 +38,8 @@ type TrySource interface {
 // tryView is the data of the page of a tool or a prompt.
 type tryView struct {
 	Name, Description string
+	// Verb is what the button of the form does.
+	Verb string
 	// Claims are what the server says about a tool.
 	Claims []string
 	Fields []*field
@@ -43,6 +54,8 @@ type tryView struct {
 	Revisions []mcp.Revision
 	Revision  mcp.Revision
 	Result    *resultView
+	// URI is that of the resource of a template.
+	URI string
 }
 
 // revisions are those of the protocol, the newest first, which a client has that wants no other.
@@ -61,6 +74,22 @@ func (t *tryView) chooseRevision(r *http.Request) {
 	}
 }
 
+// listView is the data of the page with what can be tried.
+type listView struct {
+	// Filter has words that all have to be in what is listed.
+	Filter    string
+	Tools     []mcp.Tool
+	Prompts   []mcp.Prompt
+	Resources *branch // nil without resources
+	Templates []mcp.ResourceTemplate
+	Watches   []*watch
+}
+
+// IsEmpty reports whether nothing is listed.
+func (l *listView) IsEmpty() bool {
+	return len(l.Tools)+len(l.Prompts)+len(l.Templates) == 0 && l.Resources == nil
+}
+
 // try lists what can be tried.
 func (c *Console) try(w http.ResponseWriter, r *http.Request, s *session) {
 	c.showTry(w, r, s, new(view))
@@ -71,8 +100,41 @@ func (c *Console) showTry(w http.ResponseWriter, r *http.Request, s *session, v 
 	if err != nil {
 		v.Message, v.Failed, surface = "The lists could not be read: "+shown(err.Error()), true, new(mcp.Surface)
 	}
-	v.Title, v.Section, v.Still, v.Data = "Try it", "try", true, surface
+	v.Title, v.Section, v.Still, v.Data = "Try it", "try", true, c.listOf(surface, s, r.URL.Query().Get("filter"))
 	c.show(w, s, "try", v)
+}
+
+// listOf returns what has all words of a filter, as the script of the page filters it.
+func (c *Console) listOf(all *mcp.Surface, s *session, filter string) *listView {
+	words := strings.Fields(strings.ToLower(filter))
+	has := func(texts ...string) bool {
+		text := strings.ToLower(strings.Join(texts, " "))
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+	}
+	l := &listView{Filter: filter, Watches: c.watchesOf(s)}
+	for _, t := range all.Tools {
+		if has(host.DisplayName(t.Name), brief(t.Description)) {
+			l.Tools = append(l.Tools, t)
+		}
+	}
+	for _, p := range all.Prompts {
+		if has(host.DisplayName(p.Name), brief(p.Description)) {
+			l.Prompts = append(l.Prompts, p)
+		}
+	}
+	for _, t := range all.Templates {
+		if has(t.URITemplate, brief(t.Description)) {
+			l.Templates = append(l.Templates, t)
+		}
+	}
+	var resources []mcp.Resource
+	for _, one := range all.Resources {
+		if has(one.URI, brief(one.Name)) {
+			resources = append(resources, one)
+		}
+	}
+	l.Resources = newTreeOfResources(resources)
+	return l
 }
 
 // tool shows the form of a tool and, for a POST, calls it.
@@ -88,7 +150,7 @@ func (c *Console) tool(w http.ResponseWriter, r *http.Request, s *session) {
 		return
 	}
 	tool := &surface.Tools[i]
-	t := &tryView{Name: name, Description: tool.Description, Claims: claimsOf(tool.Annotations), Text: "{}", Schema: indented(tool.InputSchema)}
+	t := &tryView{Name: name, Verb: "Call", Description: tool.Description, Claims: claimsOf(tool.Annotations), Text: "{}", Schema: indented(tool.InputSchema)}
 	v := &view{Title: host.DisplayName(name), Section: "try", Still: true, Data: t}
 	t.chooseRevision(r)
 	resized := t.makeForm(tool.InputSchema, r)
@@ -169,77 +231,6 @@ func claimsOf(a *mcp.ToolAnnotations) (claims []string) {
 		claims = append(claims, "It may destroy or overwrite something.")
 	}
 	return claims
-}
-
-// prompt shows the form of a prompt and, for a POST, gets it.
-func (c *Console) prompt(w http.ResponseWriter, r *http.Request, s *session) {
-	name := r.URL.Query().Get("name")
-	surface, err := c.source.Surface(r.Context())
-	if err != nil {
-		surface = new(mcp.Surface)
-	}
-	i := slices.IndexFunc(surface.Prompts, func(p mcp.Prompt) bool { return p.Name == name })
-	if i < 0 {
-		c.showTry(w, r, s, &view{Message: "There is no prompt \"" + shown(host.DisplayName(name)) + "\" now.", Failed: true})
-		return
-	}
-	t := &tryView{Name: name, Description: surface.Prompts[i].Description, HasForm: true}
-	for _, a := range surface.Prompts[i].Arguments {
-		t.Fields = append(t.Fields, &field{Name: "/" + a.Name, Label: a.Name, Help: a.Description, Required: a.Required, Input: textInput, Type: "text"})
-	}
-	t.chooseRevision(r)
-	v := &view{Title: host.DisplayName(name), Section: "try", Still: true, Data: t}
-	if r.Method == http.MethodPost {
-		c.getPrompt(r, s, v)
-	}
-	c.show(w, s, "tool", v)
-}
-
-func (c *Console) getPrompt(r *http.Request, s *session, v *view) {
-	t := v.Data.(*tryView)
-	fill(t.Fields, r.PostForm)
-	request := &Request{Prompt: t.Name, PromptArguments: make(map[string]string), Revision: t.Revision}
-	for _, f := range t.Fields {
-		if f.Value != "" {
-			request.PromptArguments[f.Label] = f.Value
-		}
-	}
-	started := time.Now()
-	result, err := c.source.Prompt(r.Context(), request)
-	if err != nil {
-		v.Message, v.Failed = shown(err.Error()), true
-		return
-	}
-	t.Result = c.newResult(r.Context(), request, started)
-	var contents []mcp.Content
-	for _, m := range result.Messages {
-		contents = append(contents, m.Content)
-	}
-	t.Result.Blocks = c.resultOf(s, contents)
-	for i := range min(len(t.Result.Blocks), len(result.Messages)) {
-		t.Result.Blocks[i].Title = string(result.Messages[i].Role)
-	}
-}
-
-// resource reads a resource. It is a POST, because a server may do anything in a read.
-func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
-	uri := r.PostForm.Get("uri")
-	t := &tryView{Name: uri}
-	v := &view{Title: uri, Section: "try", Still: true, Data: t}
-	request, started := &Request{URI: uri, Revision: revisions[0]}, time.Now()
-	result, err := c.source.Read(r.Context(), request)
-	if err != nil {
-		v.Message, v.Failed = shown(err.Error()), true
-		c.show(w, s, "resource", v)
-		return
-	}
-	t.Result = c.newResult(r.Context(), request, started)
-	var contents []mcp.Content
-	for _, one := range result.Contents {
-		contents = append(contents, mcp.Embed(one))
-	}
-	t.Result.Blocks = c.resultOf(s, contents)
-	c.show(w, s, "resource", v)
 }
 
 // still is a page whose only content is the navigation, which the live stream of a page without

@@ -77,14 +77,50 @@ function filter(input) {
   const rows = list.querySelectorAll("[data-row]");
   let shown = 0;
   for (const row of rows) {
-    row.words ??= row.textContent.toLowerCase();
+    row.words ??= `${row.dataset.words ?? ""} ${row.textContent}`.toLowerCase();
     row.hidden = !words.every((word) => row.words.includes(word));
     if (!row.hidden) shown++;
+  }
+  for (const branch of list.querySelectorAll("details")) {
+    const found = branch.querySelector("[data-row]:not([hidden])") !== null;
+    branch.parentElement.hidden = !found;
+    if (words.length > 0) branch.open = found;
   }
   if (count === null) return;
   count.hidden = words.length === 0;
   count.textContent = `${shown} of ${rows.length}`;
 }
+
+// A field with data-suggest has the suggestions of the server while the user types: the page is asked for them as its
+// button asks, and the answer has them in the element beside the field.
+let typing;
+document.addEventListener("input", (event) => {
+  clearTimeout(typing);
+  if (event.target.matches("[data-suggest]")) typing = setTimeout(suggest, 200, event.target);
+});
+
+async function suggest(field) {
+  const body = new URLSearchParams(new FormData(field.form));
+  const asked = field.value;
+  body.set("suggest", field.name);
+  try {
+    const response = await fetch(location.pathname + location.search, { method: "POST", body });
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("s" + field.name);
+    if (fresh !== null && field.value === asked) document.getElementById(fresh.id).replaceWith(document.adoptNode(fresh));
+  } catch {
+    // the button says what is wrong
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[name=take]");
+  if (button === null) return;
+  event.preventDefault();
+  const [name, value] = JSON.parse(button.value);
+  const field = button.form.elements.namedItem(name);
+  field.value = value;
+  field.focus();
+});
 
 // What an element needs that was added to the page.
 function prepare(root) {
