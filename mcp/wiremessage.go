@@ -1,5 +1,7 @@
 package mcp
 
+import "net/netip"
+
 // WireMessage is what a server or client has read from its peer, or is about to write to it. The
 // function OnMessage of their options gets it. Package mcpwire writes it to a log.
 //
@@ -13,6 +15,9 @@ type WireMessage struct {
 	Sent bool
 	// Principal is that of the client, for a message of a server, and the zero value for one of a client.
 	Principal Principal
+	// Address is that of the client, for a message of a server over HTTP: behind a trusted proxy that
+	// which the proxy states. It is invalid if it is not known, and for messages of a client.
+	Address netip.Addr
 	// HTTP is nil if the transport is not Streamable HTTP.
 	HTTP *WireHTTP
 	// Data is the JSON-RPC message or batch as it is on the wire. It may be anything that a peer has

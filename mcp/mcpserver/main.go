@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"sync"
@@ -39,7 +40,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() {
 		served <- exchange.ServeConn(context.WithoutCancel(ctx), exchange.ServeParams{
 			Conn: watched, Core: core{s}, Binding: dialect.Stream, Identity: localIdentity,
-			Grace: eofGrace, Draining: ctx.Done(), Wire: s.newWire(localIdentity),
+			Grace: eofGrace, Draining: ctx.Done(), Wire: s.newWire(localIdentity, netip.Addr{}),
 		})
 	}()
 	select {

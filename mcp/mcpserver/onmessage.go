@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"net/netip"
 	"os"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -9,8 +10,8 @@ import (
 )
 
 // newWire returns the Wire of a new connection of messages.
-func (s *Server) newWire(client *mcp.Identity) *exchange.Wire {
-	return exchange.NewWire(s.onMessage, s.options.logger()).Of(client)
+func (s *Server) newWire(client *mcp.Identity, address netip.Addr) *exchange.Wire {
+	return exchange.NewWire(s.onMessage, s.options.logger()).Of(client, address)
 }
 
 // logWire logs the messages to standard error if the environment asks for it, unless

@@ -151,9 +151,10 @@ func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) er
 // has closed its direction of the connection.
 func (s *Server) serveConn(ctx context.Context, conn mcp.Conn, o ConnOptions, grace time.Duration) error {
 	s.serve()
+	address := s.addressOf(o.Request)
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: exchange.ContainPanics(conn, s.options.logger()), Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
-		Address: s.addressOf(o.Request), Grace: grace, Wire: s.newWire(o.identity()),
+		Address: address, Grace: grace, Wire: s.newWire(o.identity(), address),
 	})
 	if err != nil && s.requests.Closed() {
 		return ErrShutdown

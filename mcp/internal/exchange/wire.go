@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -18,6 +19,7 @@ type Wire struct {
 	logger    *slog.Logger
 	conn      uint64
 	principal mcp.Principal // of the client, in a server
+	address   netip.Addr    // of the client, in a server
 }
 
 // connections counts the connections whose messages are passed to a function.
@@ -31,9 +33,13 @@ func NewWire(onMessage func(mcp.WireMessage), logger *slog.Logger) *Wire {
 	return &Wire{onMessage: onMessage, logger: logger, conn: connections.Add(1)}
 }
 
-// Of sets the client of a connection or request of a server; nil is an anonymous one. It returns w.
-func (w *Wire) Of(client *mcp.Identity) *Wire {
-	if w != nil && client != nil {
+// Of sets the client of a connection or request of a server, and its address; nil is an anonymous one. It returns w.
+func (w *Wire) Of(client *mcp.Identity, address netip.Addr) *Wire {
+	if w == nil {
+		return nil
+	}
+	w.address = address
+	if client != nil {
 		w.principal = client.Principal
 	}
 	return w
@@ -45,7 +51,7 @@ func (w *Wire) Pass(m mcp.WireMessage) {
 	if w == nil {
 		return
 	}
-	m.Conn, m.Principal = w.conn, w.principal
+	m.Conn, m.Principal, m.Address = w.conn, w.principal, w.address
 	err := usercode.Run(func() error {
 		w.onMessage(m)
 		return nil

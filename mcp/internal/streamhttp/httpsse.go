@@ -129,12 +129,13 @@ func (e *SSEHandler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if c.out.open(sse.Event{Name: "endpoint", Data: []byte(endpoint(r, c.id))}) != nil {
 		return nil
 	}
+	address := AddressOf(r, e.o.orZero().TrustedProxies)
 	// An error ends the connection, and there is no client left to report it to.
 	_ = exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, HTTP: exchange.DescribeHTTP(r),
-		Address:  AddressOf(r, e.o.orZero().TrustedProxies),
+		Address:  address,
 		Draining: e.life.streamsOf(r).Done(),
-		Wire:     exchange.NewWire(e.o.orZero().OnMessage, e.o.logger()).Of(by),
+		Wire:     exchange.NewWire(e.o.orZero().OnMessage, e.o.logger()).Of(by, address),
 	})
 	return nil
 }

@@ -24,10 +24,11 @@ type wired struct {
 
 // wire returns w, as a *wired if there is a function OnMessage.
 func (o *Options) wire(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
-	wire := exchange.NewWire(o.orZero().OnMessage, o.logger()).Of(mcp.IdentityFrom(r.Context()))
+	wire := exchange.NewWire(o.orZero().OnMessage, o.logger())
 	if wire == nil {
 		return w
 	}
+	wire.Of(mcp.IdentityFrom(r.Context()), AddressOf(r, o.orZero().TrustedProxies))
 	passed := &wired{ResponseWriter: w, wire: wire, r: r}
 	if r.Method != http.MethodPost {
 		passed.request(nil)
