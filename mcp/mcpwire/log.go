@@ -40,7 +40,8 @@ type Log struct {
 
 // shared is what all Logs of one NewLog share.
 type shared struct {
-	options LogOptions
+	options    LogOptions
+	maxWaiting int
 
 	mu      sync.Mutex
 	w       io.Writer
@@ -51,7 +52,7 @@ type shared struct {
 // NewLog returns a Log that writes to w. Each line is one call of Write, and no two calls are made at
 // once; a message waits until its line is written. Errors of Write are ignored.
 func NewLog(w io.Writer, o *LogOptions) *Log {
-	return &Log{log: &shared{options: o.orZero(), w: w}}
+	return &Log{log: &shared{options: o.orZero(), maxWaiting: maxWaiting, w: w}}
 }
 
 // As returns a Log whose lines have a name, such as that of the server that a client is connected to.
@@ -93,7 +94,7 @@ func (s *shared) write(line *Line) {
 	if !line.Sent {
 		s.clients.name(line)
 	}
-	s.waiting.complete(line)
+	s.waiting.complete(line, s.maxWaiting)
 	if line.Sent {
 		s.clients.open(line)
 	}

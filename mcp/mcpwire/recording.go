@@ -55,8 +55,8 @@ const (
 )
 
 // NewRecording returns a Log that records one session: it writes the header, and then each message as a
-// [Line] of JSON. A message is recorded whole up to 1 MiB, without secrets, as in every Log. The
-// members Recording and Started of the header are set if they are zero.
+// [Line] of JSON. A message is recorded whole up to 1 MiB, without secrets, as in every Log. Up to 256 requests wait for
+// the line of their response. The members Recording and Started of the header are set if they are zero.
 func NewRecording(w io.Writer, h RecordingHeader) (*Log, error) {
 	if h.Side != ClientSide && h.Side != ServerSide {
 		return nil, fmt.Errorf("record: side %q: want %q or %q", h.Side, ClientSide, ServerSide)
@@ -72,7 +72,9 @@ func NewRecording(w io.Writer, h RecordingHeader) (*Log, error) {
 	if _, err := w.Write(append(text, '\n')); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
-	return NewLog(w, &LogOptions{JSON: true, MaxBytes: maxRecorded, MaxText: maxRecorded}), nil
+	log := NewLog(w, &LogOptions{JSON: true, MaxBytes: maxRecorded, MaxText: maxRecorded})
+	log.log.maxWaiting = maxRecordedWaiting
+	return log, nil
 }
 
 // ReadRecording reads a recording. It also reads a log of one session that FONDACO_WIRE=json has

@@ -2,6 +2,7 @@ package mcpwire_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -58,6 +59,28 @@ func TestFileThatIsNoRecordingIsAnError(t *testing.T) {
 	} {
 		if _, err := mcpwire.ReadRecording(strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.40q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// A peer could otherwise make a program that records many sessions keep any number of requests.
+func TestRecordingRemembersFewRequests(t *testing.T) {
+	for more, want := range map[int]string{255: "m", 256: ""} {
+		var file bytes.Buffer
+		log, err := mcpwire.NewRecording(&file, mcpwire.RecordingHeader{Side: mcpwire.ServerSide})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range 1 + more {
+			log.Record(mcp.WireMessage{Conn: 1, Data: fmt.Appendf(nil, `{"id":%d,"method":"m"}`, id)})
+		}
+		log.Record(mcp.WireMessage{Conn: 1, Sent: true, Data: []byte(`{"id":0,"result":{}}`)})
+		rec, err := mcpwire.ReadRecording(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rec.Lines[len(rec.Lines)-1].Method; got != want {
+			t.Errorf("response after %d other requests: got method %q, want %q", more, got, want)
 		}
 	}
 }

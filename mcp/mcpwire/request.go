@@ -2,8 +2,12 @@ package mcpwire
 
 import "time"
 
-// maxWaiting limits the requests that are remembered for the line of their response.
-const maxWaiting = 4096
+// maxWaiting limits the requests that are remembered for the line of their response, and maxRecordedWaiting those of a
+// recording, which has one session.
+const (
+	maxWaiting         = 4096
+	maxRecordedWaiting = 256
+)
 
 // requests are those whose response was not seen yet.
 type requests map[requestKey]request
@@ -22,11 +26,11 @@ type request struct {
 
 // complete remembers a request, or adds to a response what is known of its request. When there are too
 // many requests without a response it forgets all.
-func (r *requests) complete(l *Line) {
+func (r *requests) complete(l *Line, most int) {
 	key := requestKey{l.Name, l.Conn, l.Sent, string(l.ID)}
 	switch l.Kind {
 	case kindRequest:
-		if *r == nil || len(*r) >= maxWaiting {
+		if *r == nil || len(*r) >= most {
 			*r = make(requests)
 		}
 		(*r)[key] = request{l.Method, l.Client, l.Time}
