@@ -51,12 +51,25 @@ func (c *connector) clientOptions() *mcpclient.Options {
 		},
 		NoRestart: true,
 		Logger:    c.log,
-		OnMessage: c.options.onMessage(c.upstream.Key),
+		OnMessage: c.onMessage(mcp.PrincipalLocal),
 	}
 	if c.isProgram() && len(c.upstream.Settings.Timeouts) > 0 { // it may be too busy for pings until then
 		o.PingInterval = -1
 	}
 	return o
+}
+
+// onMessage returns the function that gets the messages of a connection, nil if there is none. p is the caller whose
+// connection it is.
+func (c *connector) onMessage(p mcp.Principal) func(mcp.WireMessage) {
+	f := c.options.onMessage(c.upstream.Key)
+	if f == nil {
+		return nil
+	}
+	return func(m mcp.WireMessage) {
+		m.Principal = p
+		f(m)
+	}
 }
 
 // startupTimeout returns the limit of one start. Zero is the default of the client.

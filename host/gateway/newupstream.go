@@ -61,6 +61,7 @@ func (u *upstream) ownParams(c link.Caller) link.Params {
 				return client, err
 			}
 			o := u.clientOptions(conn)
+			o.OnMessage = u.connector.onMessage(c.Principal)
 			u.relay.DeclareCapabilities(o, c.Capabilities, func() *link.Conn { return conn })
 			if u.connector.mayHaveOwnFeatures() {
 				changed := func(context.Context, *mcpclient.Client) { u.callerListsChanged(conn) }

@@ -63,8 +63,9 @@ type Options struct {
 	// only calls that needed consent.
 	RecordFirst bool
 	// OnMessage returns the function that gets each message of an upstream as it is on the
-	// wire, and with an empty key each message of the clients, see mcpserver.Options. It may
-	// return nil. Default: none.
+	// wire, and with an empty key each message of the clients, see mcpserver.Options. The messages
+	// of an upstream have the principal of the caller whose connection it is, or else
+	// mcp.PrincipalLocal. It may return nil. Default: none.
 	OnMessage func(key string) func(mcp.WireMessage)
 	// OnLimit is called each time a limit is reached: of an upstream with that key, or with an
 	// empty key of the server, see mcpserver.Options. Default: none.
