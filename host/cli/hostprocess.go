@@ -93,6 +93,7 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 		return err
 	}
 	h.traffic, h.startedAt = traffic.New(), time.Now()
+	h.recordings.handshakes = traffic.NewHandshakes()
 	h.console.host = h
 	m.onClose(h.console.close)
 	logged := func(s host.Status) {

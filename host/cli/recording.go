@@ -21,8 +21,8 @@ var recordEntry = commandInfo{
 	name: "record", operands: "DIR", does: "record the messages of the running host",
 	about: `Each session is one file in DIR, with the bodies of its messages and without
 secrets, until Ctrl-C or --for. Of a session that has begun before, the file
-has the rest. "replay" and "diff" read the files; up --record records from the
-start.`,
+has the handshake and the rest. "replay" and "diff" read the files; up --record
+records from the start.`,
 	example: "record ./recordings --for 1m",
 	make:    func() command { return new(recordCommand) },
 }
@@ -77,8 +77,10 @@ func (v *recordCommand) run(ctx context.Context, m *Main, operands []string) (er
 	return err
 }
 
-// recordings are the directories in which a host records. The zero value has none.
+// recordings are the directories in which a host records. The zero value has none, and no recording may start.
 type recordings struct {
+	handshakes *traffic.Handshakes // of all sessions, also without a recording
+
 	mu   sync.Mutex                           // held while open is replaced
 	dirs []string                             // guarded by mu: absolute, the one that was begun last at the end
 	open atomic.Pointer[[]*traffic.Directory] // nil for none
@@ -96,7 +98,7 @@ func (r *recordings) record(upstream string, m mcp.WireMessage) {
 // start begins to record in a directory until stop is called.
 func (r *recordings) start(m *Main, dir string, maxBytes int64) (stop func(), err error) {
 	d, err := traffic.OpenDirectory(dir, &traffic.DirectoryOptions{
-		MaxBytes: maxBytes, Hide: m.secrets.redactKnown, OnError: func(err error) { m.message("%s", cleanLine(err.Error())) },
+		MaxBytes: maxBytes, Handshakes: r.handshakes, Hide: m.secrets.redactKnown, OnError: func(err error) { m.message("%s", cleanLine(err.Error())) },
 	})
 	if err != nil {
 		return nil, err

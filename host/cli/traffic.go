@@ -14,6 +14,7 @@ func (h *hostProcess) onMessage(wire *mcpwire.Log) func(key string) func(mcp.Wir
 		log := onMessage(wire, cmp.Or(key, "clients"))
 		return func(m mcp.WireMessage) {
 			h.traffic.Record(key, m)
+			h.recordings.handshakes.Record(key, m)
 			h.recordings.record(key, m)
 			h.console.logMessage(key, m)
 			if log != nil {

@@ -29,7 +29,7 @@ func relayedCall(t testing.TB, records bool) (call func(), recorder *traffic.Rec
 	t.Cleanup(behind.Close)
 	var o gateway.Options
 	if records {
-		h := hostProcess{traffic: traffic.New()}
+		h := hostProcess{traffic: traffic.New(), recordings: recordings{handshakes: traffic.NewHandshakes()}}
 		o.OnMessage, recorder = h.onMessage(nil), h.traffic
 	}
 	g := gateway.New([]host.Upstream{{Key: "behind", Target: mcpclient.URL(behind.URL), Settings: host.Settings{Share: true}}}, &o)

@@ -1,23 +1,16 @@
 package traffic
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
-	"time"
 
-	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/userfile"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpwire"
 )
 
 // The limits of a Directory.
@@ -29,8 +22,14 @@ const (
 	maxOpenFiles = 64
 	// maxQueued limits the lines that wait to be written, in bytes.
 	maxQueued = 16 << 20
-	// maxHeld limits an initialize that waits for the id of its session. A larger one is not in the file of its session.
-	maxHeld = 8 << 10
+	// maxSessions limits the sessions of which the file is known. One of which nothing was heard for long gets another file.
+	maxSessions = 1024
+	// maxConns limits the requests over Streamable HTTP that run. What is more is taken for requests without a session.
+	maxConns = 2048
+	// maxHeld limits a request that waits for its response, which says whether there is such a session, and
+	// maxAllHeld those of all sessions. What is more is left out.
+	maxHeld    = 64 << 10
+	maxAllHeld = 8 << 20
 )
 
 // DirectoryOptions are the options of a Directory. The zero value, like a nil pointer, gives the defaults.
@@ -38,6 +37,9 @@ type DirectoryOptions struct {
 	// MaxBytes limits the files of the directory: the oldest are removed. No file has more than an eighth of it; a
 	// longer session goes on in another one. Default: DefaultDirectoryBytes.
 	MaxBytes int64
+	// Handshakes are those of the host, with which a file begins that does not begin with its session. Default: it
+	// begins without.
+	Handshakes *Handshakes
 	// Hide returns a line without secrets that its form does not show, such as those of the configuration.
 	// Default: as it is.
 	Hide func(line string) string
@@ -46,20 +48,27 @@ type DirectoryOptions struct {
 }
 
 // Directory records the messages of a host with their bodies, without secrets: one file per session, in the format of
-// mcpwire.Recording. Requests over Streamable HTTP without a session are in one file per client. A
-// message does not wait for the disk: of messages that come faster than they can be written, some are
+// mcpwire.Recording. Requests over Streamable HTTP without a session are in one file per client, and what
+// was refused and belongs to no session in one for each owner.
+//
+// Owners share the directory: principals, addresses of anonymous clients, and in the hop of an upstream those whose
+// connections they are. When there is too much, the owner with the most loses its oldest file; while anonymous
+// clients together have more than half, it is one of them. The files of earlier runs have one owner.
+//
+// A message does not wait for the disk: of messages that come faster than they can be written, some are
 // left out, and OnError says how many. It is safe for concurrent use. Make one with OpenDirectory.
 type Directory struct {
-	path     string
-	maxBytes int64
-	hide     func(string) string
-	onError  func(error)
-	cancel   context.CancelFunc
-	ended    chan struct{} // closed when the writer has ended
+	path       string
+	hide       func(string) string
+	handshakes *Handshakes // nil for none
+	onError    func(error)
+	cancel     context.CancelFunc
+	ended      chan struct{} // closed when the writer has ended
 
 	mu       sync.Mutex
-	conns    table[uint64, *recordedConn] // guarded by mu: HTTP requests and their responses
-	sessions table[string, *sessionFile]  // guarded by mu
+	conns    ownedTable[uint64, *recordedConn] // guarded by mu: HTTP requests without the whole response
+	sessions ownedTable[string, *sessionFile]  // guarded by mu
+	held     int                               // guarded by mu: bytes of the requests in conns
 
 	queue chan queuedLine
 
@@ -78,8 +87,10 @@ type queuedLine struct {
 
 // recordedConn is an HTTP request with its response.
 type recordedConn struct {
-	file *sessionFile
-	held *mcp.WireMessage // initialize, until its response says which session it has opened
+	file *sessionFile     // nil until it is known
+	held *mcp.WireMessage // the request until then, nil if it was too large
+	key  string           // of the file if the response is no refusal, empty if the response says which
+	name string
 }
 
 // OpenDirectory creates a directory if there is none, and begins to record in it. It must be the user's own, and nobody
@@ -96,7 +107,8 @@ func OpenDirectory(path string, o *DirectoryOptions) (*Directory, error) {
 		return nil, fmt.Errorf("record: %w", err)
 	}
 	d := &Directory{
-		path: path, maxBytes: ring.maxBytes, hide: o.Hide, onError: o.OnError,
+		path: path, hide: o.Hide, handshakes: o.Handshakes, onError: o.OnError,
+		conns: newOwnedTable[uint64, *recordedConn](maxConns), sessions: newOwnedTable[string, *sessionFile](maxSessions),
 		ended: make(chan struct{}), queue: make(chan queuedLine, 4096),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -117,6 +129,7 @@ func (d *Directory) Record(upstream string, m mcp.WireMessage) {
 
 // Close writes what is queued, and ends. Later messages are not recorded.
 func (d *Directory) Close() error {
+	d.recordUnanswered()
 	d.counts.Lock()
 	d.counts.closed = true
 	d.counts.Unlock()
@@ -125,40 +138,97 @@ func (d *Directory) Close() error {
 	return nil
 }
 
-// fileOf returns the file of a message, and the message that has to be recorded before it. The file is nil if m is held,
-// or belongs to no session.
+// fileOf returns the file of a message, and the request that has to be recorded before it. The file is nil if the
+// message is held, or belongs to no request.
 func (d *Directory) fileOf(upstream string, m *mcp.WireMessage) (file *sessionFile, before *mcp.WireMessage) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	first := firstEnvelope(m.Data)
 	if m.HTTP == nil {
-		return d.sessionLocked(upstream, fmt.Sprint("c", m.Conn), ""), nil
+		name := "c" + strconv.FormatUint(m.Conn, 10)
+		return d.sessionLocked(upstream, m, sessionKey(upstream, m), name, isHandshake(&first)), nil
+	}
+	if m.HTTP.Status == 0 {
+		return d.requestLocked(upstream, m, &first), nil
 	}
 	c := d.conns.get(m.Conn)
 	if c == nil {
-		c = new(recordedConn)
-		d.conns.set(m.Conn, c)
+		return nil, nil
 	}
-	if m.HTTP.Status != 0 && !m.HTTP.Event {
+	if !m.HTTP.Event {
 		d.conns.delete(m.Conn)
 	}
-	first := firstEnvelope(m.Data)
-	switch id := m.HTTP.Header[sessionHeader]; {
-	case c.file != nil:
-	case len(id) > 0 && id[0] != "":
-		c.file = d.sessionLocked(upstream, id[0], shortID(id[0]))
-	case c.held == nil && string(first.method) == mcp.MethodInitialize && len(m.Data) <= maxHeld:
-		held := *m
-		held.Data, held.HTTP = slices.Clone(m.Data), &mcp.WireHTTP{Method: m.HTTP.Method, Path: m.HTTP.Path}
-		c.held = &held
-		return nil, nil
-	case len(m.Data) == 0 && c.held == nil:
-		return nil, nil
-	default:
-		name := cmp.Or(short(first.client), principalName(m.Principal))
-		c.file = d.sessionLocked(upstream, "stateless\x00"+m.Principal.String()+"\x00"+name, name)
+	if c.file == nil {
+		c.file, before = d.answeredLocked(upstream, m, c)
 	}
-	before, c.held = c.held, nil
 	return c.file, before
+}
+
+// requestLocked returns the file of an HTTP request if it is known, and else holds the request: anybody can
+// send any id of a session, and any name of a client.
+func (d *Directory) requestLocked(upstream string, m *mcp.WireMessage, first *envelope) *sessionFile {
+	c := new(recordedConn)
+	switch id := m.HTTP.Header[sessionHeader]; {
+	case len(id) > 0 && id[0] != "":
+		c.key, c.name = sessionKey(upstream, m), shortID(id[0])
+	case string(first.method) == mcp.MethodInitialize:
+	case len(m.Data) == 0: // it is no message, and belongs to nothing
+		return nil
+	default:
+		c.key = statelessKey(upstream, m, first.client)
+		c.name = cmp.Or(short(first.client), principalName(m.Principal))
+	}
+	if removed := d.conns.set(ownerOf(upstream, m), m.Conn, c); removed != nil && removed.held != nil {
+		d.held -= len(removed.held.Data)
+	}
+	if c.key != "" && upstream != "" {
+		c.file = d.sessionLocked(upstream, m, c.key, c.name, isHandshake(first))
+		return c.file
+	}
+	if c.file = d.sessions.get(c.key); c.file != nil {
+		return c.file
+	}
+	if len(m.Data) > maxHeld || d.held+len(m.Data) > maxAllHeld {
+		d.leaveOut(1)
+		return nil
+	}
+	held := withoutHeaders(m)
+	held.Data = slices.Clone(m.Data)
+	c.held = &held
+	d.held += len(held.Data)
+	return nil
+}
+
+// answeredLocked returns the file of a request that was held, and the request.
+func (d *Directory) answeredLocked(upstream string, m *mcp.WireMessage, c *recordedConn) (file *sessionFile, before *mcp.WireMessage) {
+	const firstError = 400
+	first := envelope{}
+	if before, c.held = c.held, nil; before != nil {
+		d.held -= len(before.Data)
+		first = firstEnvelope(before.Data)
+	}
+	id := m.HTTP.Header[sessionHeader]
+	switch {
+	case m.HTTP.Status >= firstError:
+		return d.noSessionLocked(upstream, m), before
+	case c.key == "" && len(id) > 0 && id[0] != "":
+		c.key, c.name = sessionKey(upstream, m), shortID(id[0])
+	case c.key == "": // initialize at a server without sessions
+		c.key, c.name = statelessKey(upstream, m, first.client), cmp.Or(short(first.client), principalName(m.Principal))
+	}
+	return d.sessionLocked(upstream, m, c.key, c.name, isHandshake(&first)), before
+}
+
+// recordUnanswered records the requests that are held.
+func (d *Directory) recordUnanswered() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.conns.entries {
+		if c := e.Value.(*ownedEntry[uint64, *recordedConn]).value; c.held != nil {
+			d.noSessionLocked("", c.held).log.Record(*c.held) // those of upstreams are held for initialize alone
+			c.held = nil
+		}
+	}
 }
 
 // firstEnvelope returns the envelope of the first message.
@@ -171,87 +241,29 @@ func firstEnvelope(data []byte) (first envelope) {
 	return first
 }
 
-// sessionLocked returns the file of a session, which key identifies at the upstream.
-func (d *Directory) sessionLocked(upstream, key, name string) *sessionFile {
-	key = upstream + "\x00" + key
+// noSessionLocked returns the file of what belongs to no session, of the owner of a message.
+func (d *Directory) noSessionLocked(upstream string, m *mcp.WireMessage) *sessionFile {
+	of := ownerOf(upstream, m)
+	return d.sessionLocked(upstream, m, upstream+"\x00r"+of.principal.String()+"\x00"+of.address.String(), "no-session", true)
+}
+
+// sessionLocked returns the file of a session, which is that of the owner of m. begins says that the session begins with m.
+func (d *Directory) sessionLocked(upstream string, m *mcp.WireMessage, key, name string, begins bool) *sessionFile {
 	file := d.sessions.get(key)
 	if file == nil {
-		file = newSessionFile(d, upstream, cmp.Or(name, key[len(upstream)+1:]))
-		d.sessions.set(key, file)
+		of := ownerOf(upstream, m)
+		file = newSessionFile(d, of, key, name)
+		file.begins = begins
+		d.sessions.set(of, key, file)
 	}
 	return file
 }
 
-// sessionFile is a session and its file. A session of which nothing was heard for long may get another one.
-type sessionFile struct {
-	directory *Directory
-	log       *mcpwire.Log
-	base      string // of the names of its files
-	header    []byte // the first line of each file
-
-	// The writer of the directory alone uses the following.
-	part int
-	path string // of the current part, empty before there is one
-	size int64
-	open *os.File // nil if it is not open
-}
-
-func newSessionFile(d *Directory, upstream, name string) *sessionFile {
-	header := mcpwire.RecordingHeader{Side: mcpwire.ClientSide, Name: cmp.Or(upstream, name), Program: "fondaco " + host.Version}
-	if upstream == "" {
-		header.Side = mcpwire.ServerSide
-	}
-	now := time.Now().UTC()
-	f := &sessionFile{directory: d, base: now.Format("20060102-150405.000") + "-" + fileWord(cmp.Or(upstream, "clients")) + "-" + fileWord(name)}
-	f.log, _ = mcpwire.NewRecording(f, header) // it fails only for another side
-	return f
-}
-
-// fileWord returns a text as part of the name of a file.
-func fileWord(text string) string {
-	const longest = 32
-	return strings.Map(func(r rune) rune {
-		if r < 0x80 && (r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
-			return r
-		}
-		return '_'
-	}, text[:min(len(text), longest)])
-}
-
-// Write queues a line. The first one is the header.
-func (f *sessionFile) Write(line []byte) (int, error) {
-	if f.header == nil {
-		f.header = slices.Clone(line)
-		return len(line), nil
-	}
-	text := slices.Clone(line)
-	if hide := f.directory.hide; hide != nil {
-		text = hidden(line, hide)
-	}
-	if len(text) > 0 {
-		f.directory.enqueue(queuedLine{f, text})
-	}
-	return len(line), nil
-}
-
-// hidden returns a line without secrets. If one was a number, what is left is no JSON, and nobody could read the
-// recording: the line then lacks the body of the message, or is nil if that is not enough.
-func hidden(line []byte, hide func(string) string) []byte {
-	text := []byte(hide(string(line)))
-	if bytes.Equal(text, line) || jsontext.Value(text).IsValid() {
-		return text
-	}
-	var l mcpwire.Line
-	if json.Unmarshal(line, &l) != nil {
-		return nil
-	}
-	l.Payload, l.Cut = nil, true
-	short, err := json.Marshal(&l)
-	text = []byte(hide(string(short) + "\n"))
-	if err != nil || !jsontext.Value(text).IsValid() {
-		return nil
-	}
-	return text
+// leaveOut counts lines that are not written.
+func (d *Directory) leaveOut(n int) {
+	d.counts.Lock()
+	defer d.counts.Unlock()
+	d.counts.lost += n
 }
 
 // enqueue queues a line, or counts it as lost if there is no room.

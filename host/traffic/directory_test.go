@@ -196,6 +196,7 @@ func TestSessionWithAnIDThatIsNoTextIsRecorded(t *testing.T) {
 	for _, id := range []string{"\xff\xfeabc", "abcdefgé"} {
 		got := recordIn(t, filepath.Join(t.TempDir(), "recordings"), nil, func(d *traffic.Directory) {
 			d.Record("", httpRequest(1, id, `{"id":1,"method":"ping"}`))
+			d.Record("", httpResponse(1, 200, "", `{"id":1,"result":{}}`))
 		})
 		if len(got) != 1 {
 			t.Errorf("%q: got %d recordings, want one", id, len(got))

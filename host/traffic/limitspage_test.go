@@ -11,6 +11,9 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 		Capacity, claim.Bytes(maxText), 2*maxEntries)
 	claim.Limit(t, "equal requests of clients that wait to be sent on, which the recorder of the last messages joins with those to a server", maxAsked+1)
 	claim.Limit(t, "a recording that the console opens; directories of which it lists the recordings", claim.Bytes(maxOpened), 8)
-	claim.Limit(t, "recordings in a directory; their number; those that are open; lines that wait to be written; an `initialize` that waits for its session",
-		claim.Bytes(DefaultDirectoryBytes), maxFiles, maxOpenFiles, claim.Bytes(maxQueued), claim.Bytes(maxHeld))
+	claim.Limit(t, "recordings in a directory; their number; those that are open; lines that wait to be written",
+		claim.Bytes(DefaultDirectoryBytes), maxFiles, maxOpenFiles, claim.Bytes(maxQueued))
+	claim.Limit(t, "sessions and HTTP requests that a recording knows; the first request of a session, which waits for its response; all of them",
+		maxSessions, maxConns, claim.Bytes(maxHeld), claim.Bytes(maxAllHeld))
+	claim.Limit(t, "sessions of which a host keeps the handshake; a message of it; what is kept of one", maxHandshakes, claim.Bytes(maxHandshake), claim.Bytes(maxHandshakeLine))
 }

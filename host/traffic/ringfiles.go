@@ -16,7 +16,7 @@ const recordingSuffix = ".jsonl"
 // partsOfDirectory is how many files of the greatest size a directory has room for.
 const partsOfDirectory = 8
 
-// fileRing is the files of a Directory, of which the oldest are removed. One goroutine uses it.
+// fileRing is the files of a Directory, of which the oldest of the owner with the most are removed. One goroutine uses it.
 type fileRing struct {
 	maxBytes int64
 	files    []ringFile // the oldest first
@@ -25,10 +25,14 @@ type fileRing struct {
 }
 
 type ringFile struct {
-	path  string
-	size  int64
-	owner *sessionFile // that writes to it, nil if nobody does
+	path   string
+	size   int64
+	owner  owner
+	writer *sessionFile // nil if nobody writes to it
 }
+
+// earlierRuns owns the files that the directory has at the start. No upstream has that key.
+var earlierRuns = owner{upstream: "\x00"}
 
 // readRing reads which recordings a directory has.
 func readRing(dir string, maxBytes int64) (*fileRing, error) {
@@ -42,7 +46,7 @@ func readRing(dir string, maxBytes int64) (*fileRing, error) {
 		if err != nil || !info.Mode().IsRegular() || !isRecordingName(e.Name()) {
 			continue
 		}
-		r.files = append(r.files, ringFile{path: filepath.Join(dir, e.Name()), size: info.Size()})
+		r.files = append(r.files, ringFile{path: filepath.Join(dir, e.Name()), size: info.Size(), owner: earlierRuns})
 		r.total += info.Size()
 	}
 	return r, nil
@@ -58,7 +62,7 @@ func isRecordingName(name string) bool {
 
 // append adds a line to the file of a session, and removes old files.
 func (r *fileRing) append(dir string, f *sessionFile, line []byte) error {
-	if f.path != "" && f.size+int64(len(line)) > r.maxBytes/partsOfDirectory && f.size > int64(len(f.header)) {
+	if f.path != "" && f.size+int64(len(line)) > r.maxBytes/partsOfDirectory && f.size > f.start {
 		r.finish(f)
 	}
 	if err := r.ready(dir, f); err != nil {
@@ -66,7 +70,7 @@ func (r *fileRing) append(dir string, f *sessionFile, line []byte) error {
 	}
 	n, err := f.open.Write(line)
 	r.grow(f, n)
-	r.removeOld()
+	r.removeOld(f)
 	return err
 }
 
@@ -95,8 +99,9 @@ func (r *fileRing) ready(dir string, f *sessionFile) error {
 		return err
 	}
 	f.path, f.size, f.open, r.open = path, 0, file, append(r.open, f)
-	r.files = append(r.files, ringFile{path: path, owner: f})
-	n, err := file.Write(f.header)
+	r.files = append(r.files, ringFile{path: path, owner: f.owner, writer: f})
+	n, err := file.Write(f.firstLines())
+	f.start = int64(n)
 	r.grow(f, n)
 	return err
 }
@@ -121,34 +126,58 @@ func (f *sessionFile) create(dir string) (path string, file *os.File, err error)
 func (r *fileRing) grow(f *sessionFile, n int) {
 	f.size += int64(n)
 	r.total += int64(n)
-	if i := slices.IndexFunc(r.files, func(file ringFile) bool { return file.owner == f }); i >= 0 {
+	if i := slices.IndexFunc(r.files, func(file ringFile) bool { return file.writer == f }); i >= 0 {
 		r.files[i].size = f.size
 	}
 }
 
-// removeOld removes the oldest files, and never the one that was written to last.
-func (r *fileRing) removeOld() {
+// removeOld removes the oldest files of the owners with the most. That of newest, which was just written to, goes only
+// if its owner has no other.
+func (r *fileRing) removeOld(newest *sessionFile) {
 	for len(r.files) > 1 && (r.total > r.maxBytes || len(r.files) > maxFiles) {
-		i := 0
-		if owner := r.files[0].owner; owner != nil && owner == r.open[len(r.open)-1] {
-			i = 1
+		i := r.oldestOf(r.loser(newest.owner), newest)
+		old := r.files[i]
+		if old.writer != nil {
+			r.finish(old.writer) // a session that goes on begins another file
 		}
-		oldest := r.files[i]
-		if oldest.owner != nil {
-			r.finish(oldest.owner) // a session that goes on begins another file
-		}
-		r.files = slices.DeleteFunc(r.files, func(file ringFile) bool { return file.path == oldest.path })
-		r.total -= oldest.size
-		_ = os.Remove(oldest.path)
+		r.files = slices.Delete(r.files, i, i+1)
+		r.total -= old.size
+		_ = os.Remove(old.path)
 	}
+}
+
+// loser returns the owner that loses a file: because of their bytes or, if those are not too many, of their number.
+func (r *fileRing) loser(added owner) owner {
+	held := make(map[owner]int64)
+	for i := range r.files {
+		if r.total > r.maxBytes {
+			held[r.files[i].owner] += r.files[i].size
+		} else {
+			held[r.files[i].owner]++
+		}
+	}
+	return loser(held, added)
+}
+
+// oldestOf returns the index of the oldest file of an owner. That of newest is the newest.
+func (r *fileRing) oldestOf(of owner, newest *sessionFile) (oldest int) {
+	for i := range r.files {
+		if r.files[i].owner != of {
+			continue
+		}
+		if oldest = i; r.files[i].writer != newest {
+			break
+		}
+	}
+	return oldest
 }
 
 // finish ends the current file of a session.
 func (r *fileRing) finish(f *sessionFile) {
 	r.shut(f)
 	for i := range r.files {
-		if r.files[i].owner == f {
-			r.files[i].owner = nil
+		if r.files[i].writer == f {
+			r.files[i].writer = nil
 		}
 	}
 	f.path, f.size = "", 0
