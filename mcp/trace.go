@@ -40,7 +40,7 @@ func (c *traceContext) Value(key any) any {
 // too. The context of a server's handler carries the trace of its request, so calls that the
 // handler makes belong to the same trace.
 func ContextWithTrace(ctx context.Context, t Trace) context.Context {
-	return &traceContext{ctx, t.valid()}
+	return &traceContext{ctx, t.Valid()}
 }
 
 // TraceFrom returns the trace of a context, or the zero Trace if it has none.
@@ -58,8 +58,8 @@ const (
 	maxBaggage     = 8 << 10
 )
 
-// valid returns t without the fields whose format is invalid.
-func (t Trace) valid() (valid Trace) {
+// Valid returns t without the fields whose format is invalid. Without a valid Parent, State is left out, too.
+func (t Trace) Valid() (valid Trace) {
 	if isTraceParent(t.Parent) {
 		valid.Parent = t.Parent
 		if isKeyValueList(t.State, maxTraceState, ",=") {
@@ -118,5 +118,10 @@ func isPrintable(s string) bool {
 }
 
 func isHex(s string, length int) bool {
-	return len(s) == length && strings.Trim(s, "0123456789abcdef") == ""
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(s) == length
 }

@@ -219,10 +219,13 @@ func (k *connection) call(w *call) (dialect.Outcome, error) {
 func (k *connection) requestOf(w *call) (*dialect.Request, error) {
 	r := w.Request
 	params := dialect.RequestParams{
-		Method: r.Method, Params: r.Params, Meta: r.opts.meta, Trace: mcp.TraceFrom(w.ctx),
+		Method: r.Method, Params: r.Params, Meta: r.opts.meta, Trace: r.trace,
 		Progress:   r.opts.progress != nil,
 		LogLevel:   k.client.logLevel(r),
 		NameMember: k.client.opts.nameMember(r.Method),
+	}
+	if params.Trace == (mcp.Trace{}) {
+		params.Trace = mcp.TraceFrom(w.ctx)
 	}
 	if k.mirrors() {
 		params.Mirrors = k.client.tools.mirrors(r)

@@ -167,3 +167,32 @@ func TestTraceOfTheContextIsSent(t *testing.T) {
 		})
 	}
 }
+
+func TestMiddlewareSetsTheTrace(t *testing.T) {
+	t.Parallel()
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	ofContext := mcp.Trace{Parent: "00-00000000000000000000000000000001-0000000000000001-00"}
+	for _, test := range []struct {
+		set  mcp.Trace
+		want string
+	}{
+		{mcp.Trace{Parent: parent, State: "a=b"}, `"` + parent + `""a=b"`},
+		{mcp.Trace{Parent: parent, State: "a"}, `"` + parent + `"`},
+		{mcp.Trace{Parent: "00-1"}, `"` + ofContext.Parent + `"`},
+	} {
+		servers, target := serve(t, eras(func(_ *script, m message) string { return m.result(`{"content":[]}`) })["stateless"])
+		c := connect(t, target, &mcpclient.Options{Middleware: []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
+			return func(ctx context.Context, r *mcpclient.Request) (any, error) {
+				r.SetTrace(test.set)
+				return next(ctx, r)
+			}
+		}}})
+		if _, err := c.CallTool(mcp.ContextWithTrace(t.Context(), ofContext), "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		call := servers.nth(0).messages(mcp.MethodToolsCall)[0]
+		if got := call.param("_meta", "traceparent") + call.param("_meta", "tracestate"); got != test.want {
+			t.Errorf("%+v: got %s, want %s", test.set, got, test.want)
+		}
+	}
+}

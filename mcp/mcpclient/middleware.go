@@ -31,6 +31,7 @@ type Request struct {
 	notification bool
 	facts        *dialect.Facts // revision of an inbound request
 	layers       []*layer       // middleware that the message goes through
+	trace        mcp.Trace      // in place of that of the context, see SetTrace
 }
 
 // Client returns the client that sends or receives the message.
@@ -44,6 +45,11 @@ func (r *Request) Revision() mcp.Revision {
 	}
 	return r.client.Revision()
 }
+
+// SetTrace sets the trace context that is sent with an outbound message, in place of that of its context
+// (mcp.ContextWithTrace). Fields with an invalid format are left out; for a Trace without any the context decides. It is
+// for middleware, before it calls the next Handler.
+func (r *Request) SetTrace(t mcp.Trace) { r.trace = t.Valid() }
 
 // Handler handles one request or notification. The result of an outbound request is a
 // pointer to its result type, such as *mcp.CallToolResult. The result of a notification

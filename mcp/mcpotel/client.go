@@ -130,7 +130,7 @@ func (c *client) begin(ctx context.Context, op *operation, r *mcpclient.Request)
 		}
 	}
 	if t := traceOf(ctx); t.Parent != "" {
-		ctx = mcp.ContextWithTrace(ctx, t)
+		r.SetTrace(t)
 	}
 	return ctx
 }

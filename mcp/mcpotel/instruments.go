@@ -50,7 +50,6 @@ type instruments struct {
 
 	duration        metric.Float64Histogram
 	sessionDuration metric.Float64Histogram
-	active          metric.Int64UpDownCounter
 	sessions        metric.Int64UpDownCounter
 	limits          metric.Int64Counter
 	sizes           metric.Int64Histogram
@@ -58,12 +57,29 @@ type instruments struct {
 	base           metric.MeasurementOption // Options.Attributes
 	received, sent metric.MeasurementOption // of sizes
 
+	active  *activeCounts
 	names   names // of tools, prompts and methods
+	begun   cache[series, begun]
 	results cache[series, []metric.RecordOption]
-	running cache[string, []metric.AddOption]    // by method
 	reached cache[reached, []metric.AddOption]   // by limit and method
-	titles  cache[series, string]                // names of spans
 	ended   cache[string, []metric.RecordOption] // sessions, by revision
+}
+
+// begun is what is made once for the messages of a series that has no outcome yet.
+type begun struct {
+	name   string // of the series
+	title  string // of spans
+	active *activeCount
+	result []metric.RecordOption // of a message that succeeds
+}
+
+// prepare returns the begun of a series.
+func (i *instruments) prepare(s series) begun {
+	return begun{s.name, s.spanName(), i.active.of(i, s.method), i.resultOf(s)}
+}
+
+func (i *instruments) resultOf(s series) []metric.RecordOption {
+	return []metric.RecordOption{i.with(s.attributes()...)}
 }
 
 // reached is what distinguishes the counts of limits.
@@ -78,8 +94,7 @@ func newInstruments(o Options, side string) *instruments {
 		metric.WithDescription("Duration of the requests and notifications that the "+side+" sends or handles."))
 	i.sessionDuration, errs[1] = m.Float64Histogram("mcp."+side+".session.duration", durationBounds, metric.WithUnit("s"),
 		metric.WithDescription("Duration of the sessions of the "+side+"."))
-	i.active, errs[2] = m.Int64UpDownCounter("fondaco."+side+".requests.active", metric.WithUnit("{request}"),
-		metric.WithDescription("Requests and notifications that are in progress."))
+	i.active, errs[2] = newActiveCounts(m, side)
 	i.sessions, errs[3] = m.Int64UpDownCounter("fondaco."+side+".sessions.active", metric.WithUnit("{session}"),
 		metric.WithDescription("Open sessions and connections."))
 	i.limits, errs[4] = m.Int64Counter("fondaco."+side+".limits.reached", metric.WithUnit("{limit}"),

@@ -65,6 +65,28 @@ func TestRunningRequestsAreActive(t *testing.T) {
 	}
 }
 
+// A program may connect any number of clients, one after another.
+func TestClientsThatAreGoneAreNotReadAnyMore(t *testing.T) {
+	b := newBackend(sdktrace.NeverSample())
+	func() {
+		s := b.weather(nil, nil)
+		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(s), mcpotel.Client(nil, b.options()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.CallTool(t.Context(), "forecast", city{"Rome"})
+		_ = c.Close()
+		_ = s.Shutdown(t.Context())
+	}()
+	if _, ok := b.metrics(t)["fondaco.client.requests.active"]; !ok {
+		t.Error("got no requests of the client, want 0")
+	}
+	for ok := true; ok; {
+		runtime.GC()
+		_, ok = b.metrics(t)["fondaco.client.requests.active"]
+	}
+}
+
 func TestSessionsAreCountedAndMeasured(t *testing.T) {
 	for _, revision := range revisions {
 		for transport, target := range transports {

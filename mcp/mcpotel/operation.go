@@ -8,7 +8,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -64,6 +63,7 @@ func (s series) spanName() string {
 type operation struct {
 	*instruments
 	series
+	begun begun
 	span  trace.Span
 	start time.Time
 }
@@ -71,22 +71,21 @@ type operation struct {
 // begin starts the span and the clock. The parent is that of ctx.
 func (o *operation) begin(ctx context.Context, kind []trace.SpanStartOption) context.Context {
 	o.start = time.Now()
-	o.active.Add(ctx, 1, o.running.get(o.series.method, o.activeOf)...)
-	ctx, o.span = o.tracer.Start(ctx, o.titles.get(o.series, series.spanName), kind...)
+	o.begun = o.instruments.begun.get(o.series, o.prepare)
+	o.begun.active.n.Add(1)
+	ctx, o.span = o.tracer.Start(ctx, o.begun.title, kind...)
 	return ctx
-}
-
-func (i *instruments) activeOf(method string) []metric.AddOption {
-	return []metric.AddOption{i.with(keyMethod.String(method))}
 }
 
 // end records the outcome. description is the message of a protocol error.
 func (o *operation) end(ctx context.Context, description string) {
-	o.active.Add(ctx, -1, o.running.get(o.series.method, o.activeOf)...)
+	o.begun.active.n.Add(-1)
 	if o.duration.Enabled(ctx) {
-		o.duration.Record(ctx, time.Since(o.start).Seconds(), o.results.get(o.series, func(s series) []metric.RecordOption {
-			return []metric.RecordOption{o.with(s.attributes()...)}
-		})...)
+		result := o.begun.result
+		if o.failure != "" || o.status != "" || o.name != o.begun.name {
+			result = o.results.get(o.series, o.resultOf)
+		}
+		o.duration.Record(ctx, time.Since(o.start).Seconds(), result...)
 	}
 	if o.span.IsRecording() {
 		o.span.SetAttributes(o.attributes()...)

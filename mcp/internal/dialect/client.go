@@ -77,6 +77,7 @@ type Request struct {
 	progress bool
 	level    mcp.LoggingLevel
 	user     []byte // members of the user's own metadata
+	trace    mcp.Trace
 	members  []byte // members of params but for _meta and those below
 	// responses are the members that a later round adds.
 	responses []byte
@@ -150,28 +151,41 @@ func (r *Request) addTrace(t mcp.Trace) {
 	if t == (mcp.Trace{}) {
 		return
 	}
-	var user jsontext.Value
 	if len(r.user) > 0 {
-		user = jsontext.Value("{" + string(r.user) + "}")
-	}
-	const names = len(`"traceparent":"","tracestate":"","baggage":"",`)
-	members := make([]byte, 0, names+len(t.Parent)+len(t.State)+len(t.Baggage)+len(r.user))
-	if t.Parent != "" && rawjson.Member(user, mcp.MetaTraceparent) == nil && rawjson.Member(user, mcp.MetaTracestate) == nil {
-		members = appendText(members, mcp.MetaTraceparent, t.Parent)
-		if t.State != "" {
-			members = appendText(members, mcp.MetaTracestate, t.State)
+		user := braced(r.user)
+		if rawjson.Member(user, mcp.MetaTraceparent) != nil || rawjson.Member(user, mcp.MetaTracestate) != nil {
+			t.Parent = ""
+		}
+		if rawjson.Member(user, mcp.MetaBaggage) != nil {
+			t.Baggage = ""
 		}
 	}
-	if t.Baggage != "" && rawjson.Member(user, mcp.MetaBaggage) == nil {
-		members = appendText(members, mcp.MetaBaggage, t.Baggage)
+	if t.Parent == "" {
+		t.State = ""
 	}
-	if len(members) == 0 {
-		return
+	r.trace = t
+}
+
+// traceLen returns the length of the members of the trace context.
+func (r *Request) traceLen() int {
+	if r.trace == (mcp.Trace{}) {
+		return 0
 	}
-	if len(r.user) > 0 {
-		members = append(append(members, ','), r.user...)
+	const names = len(`"traceparent":"","tracestate":"","baggage":"",`)
+	return names + len(r.trace.Parent) + len(r.trace.State) + len(r.trace.Baggage)
+}
+
+// appendTrace appends the members of the trace context, each with a comma.
+func (r *Request) appendTrace(msg []byte) []byte {
+	for _, m := range [...]struct{ name, value string }{
+		{mcp.MetaTraceparent, r.trace.Parent}, {mcp.MetaTracestate, r.trace.State}, {mcp.MetaBaggage, r.trace.Baggage},
+	} {
+		if m.value != "" {
+			msg = append(append(append(msg, '"'), m.name...), `":`...)
+			msg = append(rawjson.AppendString(msg, m.value), ',')
+		}
 	}
-	r.user = members
+	return msg
 }
 
 // Again returns the request with the answers and the state of a user's own round.
@@ -233,7 +247,7 @@ func metaMembers(meta mcp.Meta) ([]byte, error) {
 // Encode returns the message under the given id; a zero id makes a notification.
 func (r *Request) Encode(id jsonrpc.ID) []byte {
 	const around = 192
-	msg := make([]byte, 0, len(r.Method)+len(r.members)+len(r.responses)+len(r.user)+len(r.client.meta)+around)
+	msg := make([]byte, 0, len(r.Method)+len(r.members)+len(r.responses)+len(r.user)+len(r.client.meta)+r.traceLen()+around)
 	msg = append(jsonrpc.BeginCall(msg, id, r.Method), '{')
 	empty := len(msg)
 	msg = r.appendMeta(msg, id)
@@ -269,6 +283,7 @@ func (r *Request) appendMeta(msg []byte, id jsonrpc.ID) []byte {
 	if !id.IsZero() && r.progress {
 		msg = append(append(append(msg, `"`+keyProgress+`":`...), id.Raw()...), ',')
 	}
+	msg = r.appendTrace(msg)
 	if len(r.user) > 0 {
 		msg = append(append(msg, r.user...), ',')
 	}
