@@ -17,7 +17,14 @@ type ConsentSettings struct {
 	Clients []string
 	// Silent: no notification is shown on the desktop.
 	Silent bool
+	// Questions says whether servers may ask the user of the host what the client of a call cannot
+	// show. By default they may if the host has a terminal, or shows notifications.
+	Questions Permission
 }
+
+// MayAnswer reports whether servers may ask the user of the host. shown says that the host has a terminal,
+// or shows notifications.
+func (s *ConsentSettings) MayAnswer(shown bool) bool { return s.Questions.or(shown) }
 
 // MayAsk reports whether the client of a call may ask for consent itself. A client with
 // credentials is known by the client id of its token or, for a token without one, by the name

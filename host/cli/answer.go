@@ -2,55 +2,50 @@ package cli
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"errors"
 	"flag"
+	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/mcp"
 )
 
 var answerEntry = commandInfo{
-	name: "answer", operands: "ID yes|no", does: "answer a question of the inbox",
+	name: "answer", operands: "ID [yes|no|decline|cancel]", does: "answer a question of the inbox",
 	about: `A yes lets one call through, or with --for also later identical calls: for the
 session, for a time, until the grant is revoked, or, with any arguments, calls of
 the server's read-only tools. While a host shows the question in a terminal or
-on a desktop, --code has the code that it shows there.`,
+on a desktop, --code has the code that it shows there.
+
+What a server asks is answered on the terminal, field by field, or by --content.
+Decline says no to the server, and cancel that you do not decide.`,
 	example: "answer 7 yes --for 1h --code 493817",
 	make:    func() command { return new(answerCommand) },
 }
 
 type answerCommand struct {
 	output
-	scope string
-	code  string
+	scope   string
+	code    string
+	content string
 }
 
 func (v *answerCommand) declare(f *flag.FlagSet) {
 	v.output.declare(f)
 	f.StringVar(&v.scope, "for", "", "how `LONG` a yes holds: once, session, 1h or another time, always, read-only")
 	f.StringVar(&v.code, "code", "", "the `CODE` that the host shows")
+	f.StringVar(&v.content, "content", "", "the fields of a form as `JSON`, or @FILE with them; @- is standard input")
 }
 
 func (v *answerCommand) run(ctx context.Context, m *Main, operands []string) error {
-	if len(operands) != 2 {
-		return usagef("want the number of a question and yes or no; %s inbox lists them", m.program())
-	}
-	id, allow := operands[0], false
-	switch strings.ToLower(operands[1]) {
-	case "yes", "y":
-		allow = true
-	case "no", "n":
-		if v.scope != "" {
-			return usagef("found --for with no, want it with yes only")
-		}
-	default:
-		return usagef("found %q, want yes or no", operands[1])
-	}
-	if _, _, err := consent.ParseScope(v.scope); err != nil {
-		return usagef("--for: %w", err)
+	if len(operands) == 0 || len(operands) > 2 {
+		return usagef("want the number of a question, and yes or no; %s inbox lists them", m.program())
 	}
 	log, err := m.commandAudit()
 	if err != nil {
@@ -60,11 +55,107 @@ func (v *answerCommand) run(ctx context.Context, m *Main, operands []string) err
 	if err != nil {
 		return err
 	}
-	if err := q.answer(ctx, id, consent.CallAnswer(allow, v.scope), v.code); err != nil {
+	asked, err := q.calls.Queue.Get(ctx, operands[0])
+	if err != nil {
 		return questionError(err)
 	}
-	m.info("question %s is answered", id)
+	content, err := v.answerTo(ctx, m, &asked, operands[1:])
+	if err != nil {
+		return err
+	}
+	if err := q.answer(ctx, asked.ID, content, v.code); err != nil {
+		return questionError(err)
+	}
+	m.info("question %s is answered", asked.ID)
 	return nil
+}
+
+// answerTo returns the content of the answer that the words and the flags give, or the user on the
+// terminal.
+func (v *answerCommand) answerTo(ctx context.Context, m *Main, asked *consent.Question, words []string) (jsontext.Value, error) {
+	word := strings.ToLower(strings.Join(words, ""))
+	if asked.OfServer() != nil {
+		return v.answerToServer(ctx, m, asked, word)
+	}
+	allow := false
+	switch word {
+	case "yes", "y":
+		allow = true
+	case "no", "n":
+		if v.scope != "" {
+			return nil, usagef("found --for with no, want it with yes only")
+		}
+	default:
+		return nil, usagef("found %q, want yes or no", word)
+	}
+	if v.content != "" {
+		return nil, usagef("found --content, want it with a form of a server only")
+	}
+	if _, _, err := consent.ParseScope(v.scope); err != nil {
+		return nil, usagef("--for: %w", err)
+	}
+	return consent.CallAnswer(allow, v.scope), nil
+}
+
+// answerToServer is answerTo for a question of a server.
+func (v *answerCommand) answerToServer(ctx context.Context, m *Main, asked *consent.Question, word string) (jsontext.Value, error) {
+	a := &host.ServerAnswer{Action: mcp.ElicitAccept}
+	switch {
+	case v.scope != "":
+		return nil, usagef("found --for, want it with the consent to a call only")
+	case word == "decline", word == "no", word == "n":
+		a.Action = mcp.ElicitDecline
+	case word == "cancel":
+		a.Action = mcp.ElicitCancel
+	case word != "" && word != "yes" && word != "y":
+		return nil, usagef("found %q, want yes, decline or cancel", word)
+	case v.content != "":
+		var err error
+		if a.Content, err = m.contentOf(v.content); err != nil {
+			return nil, err
+		}
+	case m.Interactive:
+		m.showServerDetails(asked)
+		var err error
+		if a, err = m.askServerAnswer(ctx, &dialog{m, m.ask}, asked); err != nil {
+			return nil, err
+		}
+	case asked.Kind == consent.KindForm:
+		return nil, usagef("found no terminal and no --content, want the fields of the form as JSON; %s inbox %s shows them", m.program(), asked.ID)
+	case word == "":
+		return nil, usagef("found no answer, want yes, decline or cancel")
+	}
+	return consent.ServerAnswerContent(a), nil
+}
+
+// maxContent limits the fields of a form that a command sends, in bytes, as the control socket does.
+const maxContent = 64 << 10
+
+// contentOf returns the JSON of a flag: as it is, or from a file.
+func (m *Main) contentOf(text string) (jsontext.Value, error) {
+	content := jsontext.Value(text)
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		in := m.Stdin
+		if path != "-" {
+			f, err := os.Open(path)
+			if err != nil {
+				return nil, usagef("--content: %w", err)
+			}
+			defer f.Close()
+			in = f
+		}
+		var err error
+		if content, err = io.ReadAll(io.LimitReader(in, maxContent+1)); err != nil {
+			return nil, usagef("--content: %w", err)
+		}
+	}
+	switch {
+	case len(content) > maxContent:
+		return nil, usagef("--content: found more than %d bytes, want fewer", maxContent)
+	case !content.IsValid() || content.Kind() != '{':
+		return nil, usagef("--content: found %.64q, want a JSON object with the fields of the form", content)
+	}
+	return content, nil
 }
 
 // answer answers a question: by way of the hosts that show it, which check the code, or

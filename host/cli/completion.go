@@ -134,7 +134,8 @@ func (m *Main) operandsOf(ctx context.Context, before []string, typed string) (k
 
 // connectRunning connects to the running host, or returns nil.
 func (m *Main) connectRunning(ctx context.Context) *serverConn {
-	p := &serverConn{questions: &elicitor{to: m}}
+	p := new(serverConn)
+	p.questions = &elicitor{to: m, from: p}
 	o := &mcpclient.Options{Logger: m.discardLogger()}
 	r, err := m.runningHost(ctx)
 	if r == nil || err != nil {

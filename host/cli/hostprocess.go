@@ -233,6 +233,9 @@ func (h *hostProcess) openUserStores(o *gateway.Options) (err error) {
 	}
 	o.Admit, o.FilterDefinitions, o.Auth = h.admit, h.filterDefinitions, h.tokens.Authorizer
 	o.Consent, o.ClientMayConsent = h.questions.calls.Consent, h.questions.clientMayConsent
+	if h.questions.answersServers() {
+		o.AskPerson = h.questions.calls.AskPerson
+	}
 	return nil
 }
 

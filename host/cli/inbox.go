@@ -11,9 +11,9 @@ import (
 
 var inboxEntry = commandInfo{
 	name: "inbox", operands: "[ID]", does: "list the questions that wait for you, or show one",
-	about: `Questions are about calls of tools that need your consent; "fondaco answer"
-answers them. Servers that wait for an approval are listed too; "fondaco approve"
-shows and approves them.`,
+	about: `Questions are about calls of tools that need your consent, and what servers ask
+in calls whose client cannot show it; "fondaco answer" answers them. Servers that
+wait for an approval are listed too; "fondaco approve" shows and approves them.`,
 	example: "inbox",
 	make:    func() command { return new(inboxCommand) },
 }
@@ -91,8 +91,8 @@ func (v *inboxCommand) one(ctx context.Context, m *Main, q *userQuestions, id st
 	if err := m.writeLine("%s %s", one.ID, one.Text); err != nil {
 		return err
 	}
-	for _, d := range one.Details {
-		if err := m.writeLine("  %-10s %s", d.Name, d.Text); err != nil {
+	for _, line := range detailLines(&one) {
+		if err := m.writeLine("%s", line); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fondaco/fondaco/internal/claim"
 )
 
 // terminal is a pseudo-terminal, and the program that runs in it.
@@ -136,24 +138,40 @@ func TestStructuredResultIsIndentedForPeople(t *testing.T) {
 
 func TestUserIsAskedOnTheTerminal(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-337b")
 	p := inTerminal(t, nil, append([]string{"call", "book"}, scriptServer(t)...)...)
 	p.press(t, `The server asks: Which seat would you like\?`, "")
 	p.press(t, `Row \(an integer\): `, "many\n")
 	p.press(t, `found many, want an integer\r\nRow \(an integer\): `, "4\n")
 	p.press(t, `At the window \(y or n\): `, "y\n")
 	p.press(t, `class \(one of first, second\): `, "first\n")
-	p.press(t, `Send {"row":4,"window":true,"class":"first"}\? \[Y/n\] `, "\n")
-	if screen, code := p.end(t); code != 0 || !strings.Contains(screen, "booked first\r\n") {
+	p.press(t, `Send {"row":4,"window":true,"class":"first"}\? \[Y send, e edit, d decline, c cancel\] `, "e\n")
+	p.press(t, `Row \(Enter keeps 4\): `, "5\n")
+	p.press(t, `At the window \(Enter keeps true\): `, "\n")
+	p.press(t, `class \(Enter keeps "first"\): `, "second\n")
+	p.press(t, `Send {"row":5,"window":true,"class":"second"}\? \[Y send, e edit, d decline, c cancel\] `, "\n")
+	if screen, code := p.end(t); code != 0 || !strings.Contains(screen, "booked second\r\n") {
 		t.Errorf("got %q, %d, want the seat booked", screen, code)
 	}
 }
 
-func TestUserCanDecline(t *testing.T) {
+func TestUserCanDeclineAndCancelAtEachLine(t *testing.T) {
 	t.Parallel()
-	p := inTerminal(t, nil, append([]string{"call", "book"}, scriptServer(t)...)...)
-	p.press(t, `Row \(an integer\): `, ctrlD)
-	if screen, code := p.end(t); code != 6 {
-		t.Errorf("got %q, %d, want 6", screen, code)
+	claim.Shows(t, "R-337a", "R-338c")
+	for _, test := range []struct{ row, seat, want string }{
+		{ctrlD, "", "the user dismissed the question"},
+		{"/cancel\n", "", "the user dismissed the question"},
+		{"/decline\n", "", "the user declined"},
+		{"4\n", "/decline\n", "the user declined"},
+	} {
+		p := inTerminal(t, nil, append([]string{"call", "book"}, scriptServer(t)...)...)
+		p.press(t, `Row \(an integer\): `, test.row)
+		if test.seat != "" {
+			p.press(t, `At the window \(y or n\): `, test.seat)
+		}
+		if screen, code := p.end(t); code != 6 || !strings.Contains(screen, test.want) {
+			t.Errorf("%q: got %q, %d, want 6 and %q", test.row, screen, code, test.want)
+		}
 	}
 }
 

@@ -78,7 +78,8 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 	if e.timeout > 0 {
 		o.Timeouts.Call, o.Timeouts.MaxCall, o.Timeouts.Connect = -1, -1, 2*e.timeout // ctx has the timeout
 	}
-	p := &serverConn{questions: &elicitor{to: m}}
+	p := new(serverConn)
+	p.questions = &elicitor{to: m, from: p}
 	if o.ElicitForm == nil && !e.asksNobody {
 		p.questions.handle(o)
 	}

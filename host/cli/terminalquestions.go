@@ -50,9 +50,9 @@ func (q *userQuestions) askOnTerminal(ctx context.Context) {
 	seen := make(map[string]bool)
 	var asked terminalQuestion
 	for named, input := false, true; ; {
-		_, afterCall := asked.(*callQuestion)
+		_, afterApproval := asked.(*approvalQuestion)
 		var waiting int
-		if asked, waiting = q.nextOnTerminal(ctx, seen, afterCall); asked == nil {
+		if asked, waiting = q.nextOnTerminal(ctx, seen, asked != nil && !afterApproval); asked == nil {
 			return
 		}
 		if !input {
@@ -105,7 +105,7 @@ func (q *userQuestions) nextOnTerminal(ctx context.Context, seen map[string]bool
 	case approval != nil:
 		return q.asApproval(approval, seen), approval.further
 	}
-	return &callQuestion{q, call}, waiting
+	return q.asTerminalQuestion(call), waiting
 }
 
 // asApproval returns a question about an approval that is interrupted by calls that seen does not have.

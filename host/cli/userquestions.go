@@ -70,6 +70,12 @@ func (q *userQuestions) listed() bool {
 	return c != nil && c.IsOpen()
 }
 
+// answersServers reports whether servers may ask the user what the client of a call cannot show.
+func (q *userQuestions) answersServers() bool {
+	shown := q.main.Interactive || !q.settings.Silent && notify.Find(q.main.getenv) != nil
+	return q.settings.MayAnswer(shown)
+}
+
 // shows reports whether this host shows questions.
 func (q *userQuestions) shows() bool { return q.terminal.Load() || q.notifier.Load() != nil }
 
@@ -292,7 +298,11 @@ func (q *userQuestions) notifyUser(ctx context.Context, n *notify.Notifier) {
 			return
 		}
 		code := q.show(ctx, asked)
-		text := fmt.Sprintf("%s\n%s answer %s yes --code %s\n%s inbox %s shows all of it", asked.Text, q.main.program(), asked.ID, code, q.main.program(), asked.ID)
+		answer := " yes"
+		if asked.Kind.OfServer() {
+			answer = ""
+		}
+		text := fmt.Sprintf("%s\n%s answer %s%s --code %s\n%s inbox %s shows all of it", asked.Text, q.main.program(), asked.ID, answer, code, q.main.program(), asked.ID)
 		if err := n.Show(ctx, "Fondaco", text); err != nil && ctx.Err() == nil {
 			q.main.logger().Warn("a question was not shown", "error", err)
 		}

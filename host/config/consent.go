@@ -7,7 +7,7 @@ import (
 )
 
 // consentNames are the members of the settings for consent.
-var consentNames = []string{"wait", "clients", "notify"}
+var consentNames = []string{"wait", "clients", "notify", "questions"}
 
 // maxConsentWait is how long a question can be answered.
 const maxConsentWait = 10 * time.Minute
@@ -33,6 +33,10 @@ func (f *file) consentSettings(all value) (settings host.ConsentSettings) {
 			settings.Clients = f.texts(v)
 		case "notify":
 			settings.Silent = f.requireKind(v, kindBoolean) && !f.boolean(v)
+		case "questions":
+			if f.requireKind(v, kindBoolean) {
+				settings.Questions = map[bool]host.Permission{true: host.PermissionGranted, false: host.PermissionRefused}[f.boolean(v)]
+			}
 		default:
 			f.addError(all.named(m), "found %q, want %s%s", m.name, oneOf(consentNames), suggest(m.name, consentNames))
 		}

@@ -26,8 +26,10 @@ func TestSettingsForConsentAreTheUsersAlone(t *testing.T) {
 			"",
 		},
 		{`{"mcpServers": {}, "fondaco": {"consent": {"notify": true}}}`, host.ConsentSettings{}, ""},
+		{`{"mcpServers": {}, "fondaco": {"consent": {"questions": true}}}`, host.ConsentSettings{Questions: host.PermissionGranted}, ""},
+		{`{"mcpServers": {}, "fondaco": {"consent": {"questions": false}}}`, host.ConsentSettings{Questions: host.PermissionRefused}, ""},
 		{`{"mcpServers": {}, "fondaco": {"consent": {"wait": "1h"}}}`, host.ConsentSettings{}, `found "1h", want at most 10m0s`},
-		{`{"mcpServers": {}, "fondaco": {"consent": {"client": "editor"}}}`, host.ConsentSettings{}, `found "client", want "wait", "clients" or "notify" (did you mean "clients"?)`},
+		{`{"mcpServers": {}, "fondaco": {"consent": {"client": "editor"}}}`, host.ConsentSettings{}, `found "client", want "wait", "clients", "notify" or "questions" (did you mean "clients"?)`},
 		{`{"mcpServers": {}, "fondaco": {"consent": {"notify": "no"}}}`, host.ConsentSettings{}, `found a string, want a boolean`},
 	} {
 		home := t.TempDir()

@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/browser"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// askFunc asks the user for one line: Main.ask, or Main.askLocked in a question of the terminal.
+type askFunc func(ctx context.Context, format string, args ...any) (string, error)
+
+// dialog asks the user for the answer to an elicitation, in several lines. At each of them the user
+// can decline or cancel.
+type dialog struct {
+	*Main
+	ask askFunc
+}
+
+// The words that end a dialog at any line, and the one that leaves out a field.
+const (
+	declineWord = "/decline"
+	cancelWord  = "/cancel"
+	noneWord    = "/none"
+)
+
+// endedDialog ends a dialog without an answer.
+type endedDialog struct{ action mcp.ElicitAction }
+
+func (e *endedDialog) Error() string { return "the user chose " + string(e.action) }
+
+// line asks for one line. The error is an *endedDialog if the user ends the dialog, or the input has
+// ended.
+func (d *dialog) line(ctx context.Context, format string, args ...any) (string, error) {
+	line, err := d.ask(ctx, format, args...)
+	line = strings.TrimSpace(line)
+	switch {
+	case errors.Is(err, io.EOF), err == nil && line == cancelWord:
+		return "", &endedDialog{mcp.ElicitCancel}
+	case err == nil && line == declineWord:
+		return "", &endedDialog{mcp.ElicitDecline}
+	}
+	return line, err
+}
+
+// choose asks until the answer is one of the letters, the first of which is that of an empty line.
+// After maxYesNo other lines it is as if the user had cancelled.
+func (d *dialog) choose(ctx context.Context, question string, letters ...string) (string, error) {
+	for range maxYesNo {
+		line, err := d.line(ctx, "%s", question)
+		if err != nil {
+			return "", err
+		}
+		if line == "" {
+			return letters[0], nil
+		}
+		if i := slices.IndexFunc(letters, func(l string) bool { return l[:1] == strings.ToLower(line) || l == strings.ToLower(line) }); i >= 0 {
+			return letters[i], nil
+		}
+		d.message("found %q, want one of %s", cleanLine(line), strings.Join(letters, ", "))
+	}
+	d.message("that counts as cancel")
+	return "", &endedDialog{mcp.ElicitCancel}
+}
+
+// result returns the answer of a dialog that ended with err.
+func result(content jsontext.Value, err error) (*mcp.ElicitResult, error) {
+	if ended, ok := errors.AsType[*endedDialog](err); ok {
+		return &mcp.ElicitResult{Action: ended.action}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+}
+
+// form asks for the fields of a form one after the other. The user reviews the answers, and may change
+// them, before they are sent.
+func (d *dialog) form(ctx context.Context, schema jsontext.Value) (*mcp.ElicitResult, error) {
+	form, err := formOf(schema)
+	if err != nil {
+		return nil, err
+	}
+	d.message("(an empty line leaves out an optional field; %s or %s ends it without an answer)", declineWord, cancelWord)
+	return result(d.fill(ctx, form))
+}
+
+// formOf returns the form of an elicitation.
+func formOf(schema jsontext.Value) (*mcp.ElicitSchema, error) {
+	form := new(mcp.ElicitSchema)
+	if err := json.Unmarshal(schema, form); err != nil {
+		return nil, fmt.Errorf("the form: %w", err)
+	}
+	return form, nil
+}
+
+func (d *dialog) fill(ctx context.Context, form *mcp.ElicitSchema) (jsontext.Value, error) {
+	given := make(map[string]jsontext.Value)
+	for again := false; ; again = true {
+		for _, field := range form.Fields {
+			value, err := d.field(ctx, field, given[field.Name], again)
+			if err != nil {
+				return nil, err
+			}
+			given[field.Name] = value
+		}
+		var members []member
+		for _, field := range form.Fields {
+			if value := given[field.Name]; value != nil {
+				members = append(members, member{field.Name, value})
+			}
+		}
+		content := join(members)
+		answer, err := d.choose(ctx, "Send "+cleanLine(string(content))+"? [Y send, e edit, d decline, c cancel]", "yes", "edit", "decline", "no", "cancel")
+		switch {
+		case err != nil:
+			return nil, err
+		case answer == "yes":
+			return content, nil
+		case answer == "cancel":
+			return nil, &endedDialog{mcp.ElicitCancel}
+		case answer != "edit":
+			return nil, &endedDialog{mcp.ElicitDecline}
+		}
+	}
+}
+
+// field asks for one field until the answer is valid, or is empty for an optional field. In an edit
+// an empty line keeps the answer before.
+func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.Value, edit bool) (jsontext.Value, error) {
+	label, hint := describeField(f)
+	want := hint
+	if edit && before != nil {
+		hint = "Enter keeps " + string(before)
+		if !f.Required {
+			hint += "; " + noneWord + " leaves it out"
+		}
+	}
+	for {
+		line, err := d.line(ctx, "%s (%s):", cleanLine(label), cleanLine(hint))
+		optional := !f.Required || hasDefault(f.Schema)
+		switch {
+		case err != nil:
+			return nil, err
+		case line == "" && edit && before != nil:
+			return before, nil
+		case optional && (line == "" || line == noneWord):
+			return nil, nil
+		}
+		if value, ok := answerOf(f.Schema, line); ok {
+			return value, nil
+		}
+		d.message("found %s, want %s", cleanLine(line), cleanLine(want))
+	}
+}
+
+// url shows the address of an elicitation, and opens it after a yes only. Afterwards the user can open
+// it again, or cancel.
+func (d *dialog) url(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	d.showAddress(p)
+	answer, err := d.choose(ctx, "Open it in your browser? [y open, N decline, c cancel]", "no", "decline", "yes", "open", "cancel")
+	for {
+		switch {
+		case err != nil:
+			return result(nil, err)
+		case answer == "no" || answer == "decline":
+			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+		case answer == "cancel":
+			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+		case answer == "done":
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		}
+		if err := browser.Open(ctx, d.getenv, p.URL); err != nil {
+			d.message("%s; open the address yourself", clean(err.Error()))
+		}
+		answer, err = d.choose(ctx, "Go on once you are done there? [Y done, r open it again, c cancel]", "done", "yes", "retry", "cancel")
+		if answer == "yes" {
+			answer = "done"
+		}
+	}
+}
+
+// showAddress prints the host of an address, the whole address, and what a person may not see of it.
+func (m *Main) showAddress(p *mcp.ElicitParams) {
+	m.message("  host       %s", mcpclient.URLHost(p))
+	if warning := host.AddressWarning(p.URL); warning != "" {
+		m.message("  warning    %s", warning)
+	}
+	m.message("  address    %s", cleanLine(p.URL))
+}
+
+// describeField returns the name of a field, and what can be typed.
+func describeField(f mcp.ElicitField) (label, hint string) {
+	var title, about, fallback string
+	switch s := f.Schema.(type) {
+	case mcp.BooleanSchema:
+		title, about, hint = s.Title, s.Description, "y or n"
+		if s.Default != nil {
+			fallback = map[bool]string{true: "y", false: "n"}[*s.Default]
+		}
+	case mcp.NumberSchema:
+		title, about, hint = s.Title, s.Description, "a number"
+		if s.Integer {
+			hint = "an integer"
+		}
+		if s.Default != nil {
+			fallback = strconv.FormatFloat(*s.Default, 'g', -1, 64)
+		}
+	case mcp.EnumSchema:
+		title, about, hint = s.Title, s.Description, hintOfChoice(s)
+		fallback = strings.Join(s.Default, ",")
+	case mcp.StringSchema:
+		title, about, hint = s.Title, s.Description, "a text"
+		if s.Format != "" {
+			hint = "a text of format " + string(s.Format)
+		}
+		if s.Default != nil {
+			fallback = *s.Default
+		}
+	}
+	if title == "" {
+		title = f.Name
+	}
+	if about != "" {
+		title += ", " + brief(about)
+	}
+	switch {
+	case fallback != "":
+		hint += "; default " + fallback
+	case !f.Required:
+		hint += "; optional"
+	}
+	return title, hint
+}
+
+func hintOfChoice(s mcp.EnumSchema) string {
+	options := make([]string, len(s.Options))
+	for i, o := range s.Options {
+		options[i] = o.Value
+		if o.Title != "" && o.Title != o.Value {
+			options[i] += " for " + o.Title
+		}
+	}
+	if s.Multiple {
+		return "some of " + strings.Join(options, ", ") + ", with commas between them"
+	}
+	return "one of " + strings.Join(options, ", ")
+}
+
+func hasDefault(s mcp.PrimitiveSchema) bool {
+	switch s := s.(type) {
+	case mcp.BooleanSchema:
+		return s.Default != nil
+	case mcp.NumberSchema:
+		return s.Default != nil
+	case mcp.EnumSchema:
+		return len(s.Default) > 0
+	case mcp.StringSchema:
+		return s.Default != nil
+	}
+	return false
+}
+
+// answerOf converts what was typed for a field. The client validates the whole form
+// before it is sent.
+func answerOf(s mcp.PrimitiveSchema, line string) (jsontext.Value, bool) {
+	switch s := s.(type) {
+	case mcp.BooleanSchema:
+		switch strings.ToLower(line) {
+		case "y", "yes", "true":
+			return jsontext.Value("true"), true
+		case "n", "no", "false":
+			return jsontext.Value("false"), true
+		}
+		return nil, false
+	case mcp.NumberSchema:
+		raw := jsontext.Value(line)
+		return raw, raw.IsValid() && isOfType(raw, map[bool]string{true: "integer", false: "number"}[s.Integer])
+	case mcp.EnumSchema:
+		return choiceOf(s, line)
+	}
+	return quoted(line), line != ""
+}
+
+func choiceOf(s mcp.EnumSchema, line string) (jsontext.Value, bool) {
+	words := []string{line}
+	if s.Multiple {
+		words = strings.Split(line, ",")
+	}
+	for i, word := range words {
+		words[i] = strings.TrimSpace(word)
+		if !slices.ContainsFunc(s.Options, func(o mcp.EnumOption) bool { return o.Value == words[i] }) {
+			return nil, false
+		}
+	}
+	if !s.Multiple {
+		return quoted(words[0]), true
+	}
+	list, err := json.Marshal(words)
+	return list, err == nil
+}
+
+func quoted(text string) jsontext.Value {
+	value, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
+	return value
+}

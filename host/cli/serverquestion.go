@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// serverQuestion asks on the terminal what a server asks in a call whose client cannot show it.
+type serverQuestion struct {
+	callQuestion
+	server *host.ServerQuestion
+}
+
+// asTerminalQuestion returns how a question of the queue is asked on the terminal.
+func (q *userQuestions) asTerminalQuestion(asked consent.Question) terminalQuestion {
+	call := callQuestion{q, asked}
+	if server := asked.OfServer(); server != nil {
+		return &serverQuestion{call, server}
+	}
+	return &call
+}
+
+func (s *serverQuestion) title() string { return "question " + s.asked.ID }
+
+func (s *serverQuestion) show(ctx context.Context, waiting int) {
+	code := s.userQuestions.show(ctx, s.asked)
+	m := s.main
+	m.showServerDetails(&s.asked)
+	m.message("  elsewhere  %s answer %s --code %s", m.program(), s.asked.ID, code)
+	if waiting > 0 {
+		m.message("  further questions wait: %d", waiting)
+	}
+}
+
+func (s *serverQuestion) showUnasked(ctx context.Context, waiting int) { s.show(ctx, waiting) }
+
+func (s *serverQuestion) prompt() string { return s.text() + " [" + s.choice() + "; Enter later]" }
+
+func (s *serverQuestion) text() string {
+	return fmt.Sprintf("Answer question %s of the server %q?", s.asked.ID, s.server.Server)
+}
+
+func (s *serverQuestion) choice() string {
+	return map[consent.Kind]string{consent.KindForm: "y fill it in", consent.KindURL: "y go on"}[s.asked.Kind] + ", d decline, c cancel"
+}
+
+// answer answers the question. Without an answer now, the question can be taken up by a command or in
+// the console while its call waits.
+func (s *serverQuestion) answer(ctx context.Context, words string) (answered bool, err error) {
+	m := s.main
+	ctx, stop := s.untilEnded(ctx, s)
+	defer stop()
+	a := &host.ServerAnswer{}
+	switch strings.ToLower(words) {
+	case "":
+		m.message("later: %s answer %s", m.program(), s.asked.ID)
+		return true, nil
+	case "d", "decline", "n", "no":
+		a.Action = mcp.ElicitDecline
+	case "c", "cancel":
+		a.Action = mcp.ElicitCancel
+	case "y", "yes":
+		if a, err = m.askServerAnswer(ctx, &dialog{m, m.askLocked}, &s.asked); err != nil {
+			return true, err
+		}
+	default:
+		m.message("found %q, want one of: %s", cleanLine(words), s.choice())
+		return false, nil
+	}
+	given := consent.Answer{Content: consent.ServerAnswerContent(a), By: m.userName(), How: host.GrantedByTerminal}
+	if err := s.calls.Check(s.asked, given); err != nil {
+		m.message("%s", clean(err.Error()))
+		return false, nil
+	}
+	if err := s.check(ctx); err != nil {
+		return true, err
+	}
+	switch err := s.calls.Answer(ctx, s.asked.ID, given); {
+	case errors.Is(err, consent.ErrUnknown), errors.Is(err, consent.ErrAnswered):
+		return true, errQuestionEnded
+	case err != nil:
+		m.message("the answer has no effect: %s", clean(err.Error()))
+	}
+	return true, nil
+}
+
+// askServerAnswer asks the user for the answer to a question of a server.
+func (m *Main) askServerAnswer(ctx context.Context, d *dialog, asked *consent.Question) (*host.ServerAnswer, error) {
+	server := asked.OfServer()
+	var result *mcp.ElicitResult
+	var err error
+	if asked.Kind == consent.KindURL {
+		result, err = d.url(ctx, server.Elicit)
+	} else {
+		result, err = d.form(ctx, server.Elicit.RequestedSchema)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &host.ServerAnswer{Action: result.Action, Content: result.Content}, nil
+}
+
+// showServerDetails prints the question of a server with its details. Each line of a text of the server
+// begins with a mark, so that it cannot pass for words of the host.
+func (m *Main) showServerDetails(asked *consent.Question) {
+	m.message("\n%s %s", asked.ID, cleanLine(asked.Text))
+	if asked.Client != "" {
+		m.message("  in a call of %s", cleanLine(asked.Client))
+	}
+	for _, line := range detailLines(asked) {
+		m.message("%s", line)
+	}
+}
+
+// detailLines returns the details of a question, each line of a text with a mark in front if it has
+// several.
+func detailLines(asked *consent.Question) (lines []string) {
+	for _, d := range asked.Details {
+		text := clean(d.Text)
+		if !strings.Contains(text, "\n") {
+			lines = append(lines, fmt.Sprintf("  %-10s %s", d.Name, text))
+			continue
+		}
+		lines = append(lines, "  "+d.Name)
+		for line := range strings.SplitSeq(text, "\n") {
+			lines = append(lines, "    | "+line)
+		}
+	}
+	if server := asked.OfServer(); asked.Kind == consent.KindForm && server != nil {
+		lines = append(lines, fieldLines(server.Elicit)...)
+	}
+	return lines
+}
+
+// fieldLines describes the fields of a form.
+func fieldLines(p *mcp.ElicitParams) (lines []string) {
+	form, err := formOf(p.RequestedSchema)
+	if err != nil {
+		return nil
+	}
+	for _, f := range form.Fields {
+		label, hint := describeField(f)
+		lines = append(lines, fmt.Sprintf("  %-10s %s (%s)", "field", cleanLine(label), cleanLine(hint)))
+	}
+	return lines
+}

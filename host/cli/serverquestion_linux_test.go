@@ -1,0 +1,79 @@
+//go:build !race
+
+package cli_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// weakCall calls a tool at the host by a client that can show no form, and returns how the call ends.
+func (h *consentHost) weakCall(t *testing.T, tool string) (ended func() string) {
+	t.Helper()
+	target := mcpclient.Command(program(t), "stdio")
+	target.Env = make(map[string]string)
+	for _, variable := range h.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		target.Env[name] = value
+	}
+	c, err := mcpclient.Connect(t.Context(), target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	result := make(chan string, 1)
+	go func() {
+		got, err := c.CallTool(context.Background(), tool, nil)
+		if err != nil {
+			result <- err.Error()
+			return
+		}
+		result <- got.Content.Text()
+	}()
+	return func() string { return <-result }
+}
+
+func TestUserAnswersAServerForAClientThatCannotShowIt(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-337a", "R-337b", "R-338c")
+	h := newConsentHost(t)
+	ended := h.weakCall(t, "one__book")
+	h.press(t, `(?s)1 The server "one" asks you to fill in a form.*message    Which seat would you like\?.*field      Row \(an integer\).*Answer question 1 of the server "one"\? \[y fill it in, d decline, c cancel; Enter later\] `, "y\n")
+	h.press(t, `Row \(an integer\): `, "4\n")
+	h.press(t, `At the window \(y or n\): `, "y\n")
+	h.press(t, `class \(one of first, second\): `, "first\n")
+	h.press(t, `Send {"row":4,"window":true,"class":"first"}\? \[Y send, e edit, d decline, c cancel\] `, "\n")
+	if got := ended(); got != "booked first" {
+		t.Errorf("got %q, want the answer of the user", got)
+	}
+
+	// A command answers with the code that the host shows, once the question is put off.
+	ended = h.weakCall(t, "one__book")
+	code := h.screen.await(t, `answer 2 --code (\d{6})`)[1]
+	h.press(t, `Answer question 2 of the server "one"\?.*later\] `, "\n")
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"inbox", "2"}, 0, `2 The server "one" asks you to fill in a form`},
+		{[]string{"answer", "2"}, 2, "found no terminal and no --content, want the fields of the form as JSON"},
+		{[]string{"answer", "2", "--content", `{"row":"x"}`, "--code", code}, 2, "row"},
+		{[]string{"answer", "2", "--content", `{"row":4,"window":true,"class":"second"}`}, 6, "--code"},
+		{[]string{"answer", "2", "--content", `{"row":4,"window":true,"class":"second"}`, "--code", code}, 0, "question 2 is answered"},
+	} {
+		if text, exit := h.run(t, test.args...); exit != test.code || !strings.Contains(text, test.want) {
+			t.Errorf("%q: got %q, %d, want %d and %q", test.args, text, exit, test.code, test.want)
+		}
+	}
+	if got := ended(); got != "booked second" {
+		t.Errorf("got %q, want the answer by the command", got)
+	}
+	if text, exit := h.run(t, "audit", "search", "--decision", "answer"); exit != 0 || strings.Count(text, "form") != 2 {
+		t.Errorf("got %q, %d, want both answers recorded", text, exit)
+	}
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// hotelForm is a form that the server hotel asks for.
+func hotelForm() *host.ServerQuestion {
+	return &host.ServerQuestion{Server: "hotel", Principal: mcp.PrincipalLocal, Client: "editor 1", Elicit: &mcp.ElicitParams{
+		Mode: mcp.ElicitForm, Message: "How long?\n1 The server \"bank\" asks you to fill in a form",
+		RequestedSchema: jsontext.Value(`{"type":"object","properties":{"nights":{"type":"integer"},"meal":{"type":"string"}},"required":["nights"]}`),
+	}}
+}
+
+func hotelAddress() *host.ServerQuestion {
+	return &host.ServerQuestion{Server: "hotel", Principal: mcp.PrincipalLocal, Elicit: &mcp.ElicitParams{
+		Mode: mcp.ElicitURL, Message: "Please pay.", URL: "https://xn--80ak6aa92e.com/pay?at=https://bank.example",
+	}}
+}
+
+// asks makes a server ask at a host with a terminal. It belongs to a bubble of synctest.
+func asks(t *testing.T, asked *host.ServerQuestion) (q *userQuestions, typed func(string) (screen string), answer func() string) {
+	t.Helper()
+	m, keys, screen := terminalOf(t)
+	q = questionsAt(m, new(mcpserver.MemoryStore))
+	q.calls = consent.NewCalls(new(mcpserver.MemoryStore), consent.CallOptions{Wait: 5 * time.Minute, Watched: func(context.Context) bool { return true }})
+	q.self.Store(&consent.Watcher{ID: "w", Since: time.Now()})
+	q.terminal.Store(true)
+	showing, stop := context.WithCancel(t.Context())
+	ended := make(chan string, 1)
+	go func() {
+		a, err := q.calls.AskPerson(t.Context(), asked)
+		if err != nil {
+			ended <- err.Error()
+			return
+		}
+		ended <- string(a.Action) + " " + string(a.Content)
+	}()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		q.askOnTerminal(showing)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+	time.Sleep(questionPoll)
+	typed = func(line string) string {
+		if line != "" {
+			_, _ = io.WriteString(keys, line)
+		}
+		return screen()
+	}
+	return q, typed, func() string { return <-ended }
+}
+
+func TestFormOfAServerIsFilledInOnTheTerminalOfTheHost(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-337a", "R-337b", "R-338c")
+	for _, test := range []struct {
+		lines []string
+		want  string
+	}{
+		{[]string{"y\n", "three\n", "3\n", "soup\n", "\n"}, `accept {"nights":3,"meal":"soup"}`},
+		{[]string{"y\n", "3\n", "soup\n", "edit\n", "4\n", "/none\n", "y\n"}, `accept {"nights":4}`},
+		{[]string{"y\n", "3\n", "\n", "e\n", "\n", "\n", "y\n"}, `accept {"nights":3}`},
+		{[]string{"y\n", "3\n", "\n", "d\n"}, "decline "},
+		{[]string{"y\n", "3\n", "\n", "c\n"}, "cancel "},
+		{[]string{"y\n", "/decline\n"}, "decline "},
+		{[]string{"y\n", "3\n", "/cancel\n"}, "cancel "},
+		{[]string{"d\n"}, "decline "},
+		{[]string{"what\n", "c\n"}, "cancel "},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, typed, answer := asks(t, hotelForm())
+			text := typed("")
+			for _, want := range []string{
+				"1 The server \"hotel\" asks you to fill in a form\n  in a call of editor 1\n  message\n    | How long?\n    | 1 The server \"bank\" asks you to fill in a form\n",
+				"field      nights (an integer)", "field      meal (a text; optional)",
+				`Answer question 1 of the server "hotel"? [y fill it in, d decline, c cancel; Enter later] `,
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("got %s, want %q", text, want)
+				}
+			}
+			for _, line := range test.lines {
+				text = typed(line)
+			}
+			if got := answer(); got != test.want {
+				t.Errorf("%q: got %q, want %q; the screen: %s", test.lines, got, test.want, text)
+			}
+		})
+	}
+}
+
+func TestQuestionThatIsPutOffIsAnsweredWhileItsCallWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q, typed, answer := asks(t, hotelForm())
+		if text := typed("\n"); !strings.HasSuffix(text, "later: fondaco answer 1\n") {
+			t.Errorf("got %s, want how to answer later", text)
+		}
+		open, err := q.calls.Queue.List(t.Context())
+		if err != nil || len(open) != 1 {
+			t.Fatalf("got %v, %v, want the question still open", open, err)
+		}
+		a := consent.Answer{Content: jsontext.Value(`{"action":"accept","content":{"nights":2}}`), By: "ada", How: host.GrantedByCommand}
+		if err := q.calls.Answer(t.Context(), open[0].ID, a); err != nil {
+			t.Fatal(err)
+		}
+		if got := answer(); got != `accept {"nights":2}` {
+			t.Errorf("got %q, want the later answer", got)
+		}
+	})
+}
+
+func TestAddressOfAServerIsOpenedAfterAYesOnly(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-344b", "R-347b", "R-347c", "R-350")
+	for _, test := range []struct {
+		lines  []string
+		want   string
+		opened int
+	}{
+		{[]string{"y\n", "y\n", "\n"}, "accept ", 1},
+		{[]string{"y\n", "y\n", "r\n", "d\n"}, "accept ", 2},
+		{[]string{"y\n", "y\n", "c\n"}, "cancel ", 1},
+		{[]string{"y\n", "\n"}, "decline ", 0},
+		{[]string{"y\n", "c\n"}, "cancel ", 0},
+		{[]string{"d\n"}, "decline ", 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, typed, answer := asks(t, hotelAddress())
+			text := typed("")
+			for _, want := range []string{
+				"  host       xn--80ak6aa92e.com\n", "looks like apple.com and is not", "  address    https://xn--80ak6aa92e.com/pay?at=https://bank.example\n",
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("got %s, want %q", text, want)
+				}
+			}
+			for _, line := range test.lines {
+				text = typed(line)
+			}
+			// There is no desktop here, so each attempt to open the address says so.
+			if got, opened := answer(), strings.Count(text, "no desktop was found; open the address yourself"); got != test.want || opened != test.opened {
+				t.Errorf("%q: got %q, and %d attempts to open, want %q and %d; the screen: %s", test.lines, got, opened, test.want, test.opened, text)
+			}
+		})
+	}
+}
