@@ -104,14 +104,17 @@ func (e *examination) signIn() string {
 func (e *examination) setHeader() string {
 	const header = "Authorization: Bearer KEY"
 	if e.configured() {
-		return e.replace(e.upstream.Target.String(), "--header", header)
+		return e.opts.command("set", e.upstream.Key, "--header", header)
 	}
 	return e.opts.command("doctor", e.upstream.Target.String(), "--header", header)
 }
 
-// replace is the command that configures the server anew.
-func (e *examination) replace(words ...string) string {
-	return e.opts.command("remove", e.upstream.Key) + " && " + e.opts.command(append([]string{"add", e.upstream.Key}, words...)...)
+// otherCredentials is the command that gives the server a wider or a new token or key.
+func (e *examination) otherCredentials() string {
+	if e.upstream.Header.Get("Authorization") != "" {
+		return e.setHeader()
+	}
+	return e.signIn()
 }
 
 // classifyHTTP handles HTTP responses that are no messages; it returns nil for other errors.
@@ -124,7 +127,7 @@ func (e *examination) classifyHTTP(err error, fault makeFault) *connectFault {
 	case strings.Contains(text, "redirect") && strings.Contains(text, "refused"):
 		return fault("endpoint", EndpointRedirect, "", "%s; use the address that it names, if it is that of the server", text)
 	case strings.Contains(text, "with content of type"), strings.Contains(text, "without a content type"):
-		return fault("endpoint", EndpointContent, e.endpointCommand(), "the URL is that of a web page or of another API: %s", text)
+		return fault("endpoint", EndpointContent, e.endpointCommand(), "the path %s is that of a web page or of another API: %s", e.shownPath(), text)
 	}
 	answer, ok := errors.AsType[*mcpclient.HTTPError](err)
 	if !ok {
@@ -134,15 +137,15 @@ func (e *examination) classifyHTTP(err error, fault makeFault) *connectFault {
 	challenge := answer.Header.Get("WWW-Authenticate")
 	switch sent := e.upstream.Header.Get("Authorization") != ""; {
 	case answer.Status == http.StatusUnauthorized && sent:
-		return fault("sign-in", SignInRefused, "", "the server refuses the token or key in the header Authorization: it answered %s", status)
+		return fault("sign-in", SignInRefused, e.setHeader(), "the server refuses the token or key in the header Authorization: it answered %s", status)
 	case answer.Status == http.StatusUnauthorized:
 		return fault("sign-in", SignInRequired, e.setHeader(), "the server wants credentials, and none are configured: it answered %s", status)
 	case answer.Status == http.StatusForbidden && strings.Contains(challenge, "insufficient_scope"):
-		return fault("sign-in", SignInScope, "", "the token lacks a scope: the server answered %s with the challenge %s", status, challenge)
+		return fault("sign-in", SignInScope, e.otherCredentials(), "the token lacks a scope: the server answered %s with the challenge %s", status, challenge)
 	case answer.Status == http.StatusForbidden:
 		return fault("endpoint", EndpointForbidden, "", "the server answered %s: it refuses this client, the name in the URL, or the user", status)
 	case slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusNotImplemented}, answer.Status):
-		return fault("endpoint", EndpointNotFound, e.endpointCommand(), "the URL is not that of an MCP endpoint: the server answered %s; correct the path, which often is /mcp", status)
+		return fault("endpoint", EndpointNotFound, e.endpointCommand(), "the path %s is not that of an MCP endpoint: the server answered %s; correct the path, which often is /mcp", e.shownPath(), status)
 	case answer.Status == http.StatusProxyAuthRequired:
 		return fault("endpoint", ProxyPassword, "export HTTP_PROXY=http://USER:PASSWORD@HOST:PORT", "the proxy wants a user and a password: it answered %s", status)
 	case answer.Status == http.StatusTooManyRequests:
@@ -178,7 +181,7 @@ func (e *examination) withheld(text string) string {
 
 // passOn is the command that gives the program a variable of this process.
 func (e *examination) passOn(name string) string {
-	return e.replace(append([]string{"--env", name, "--"}, e.commandWords()...)...)
+	return e.opts.command("set", e.upstream.Key, "--env", name)
 }
 
 // commandWords are those of the command of the program, as they are configured.

@@ -86,7 +86,7 @@ func checkEndpoint(ctx context.Context, e *examination) {
 		return
 	}
 	if e.connected(ctx) {
-		e.pass("the URL is that of an MCP endpoint")
+		e.pass("the path %s is that of an MCP endpoint", e.shownPath())
 	}
 }
 

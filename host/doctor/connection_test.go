@@ -29,10 +29,10 @@ var (
 var httpFaults = []fault{
 	{name: "a wrong path", id: doctor.EndpointNotFound, text: "HTTP 404", make: answering(http.StatusNotFound, nil, "")},
 	{
-		name: "a wrong path, with the usual one to try", id: doctor.EndpointNotFound, text: "HTTP 405", fix: "/mcp",
+		name: "a wrong path, with the usual one to try", id: doctor.EndpointNotFound, text: "the path /api is not that of an MCP endpoint: the server answered HTTP 405", fix: "/mcp",
 		make: func(t *testing.T, u *host.Upstream, o *doctor.Options) {
 			answering(http.StatusMethodNotAllowed, nil, "")(t, u, o)
-			u.Target = mcpclient.URL(u.Target.String()[:len(u.Target.String())-len("/mcp")] + "/api")
+			u.Target = mcpclient.URL(u.Target.String()[:len(u.Target.String())-len("/mcp")] + "/api?key=s3cret&team=a")
 		},
 	},
 	{
@@ -49,15 +49,15 @@ var httpFaults = []fault{
 	{name: "a proxy that wants a password", id: doctor.ProxyPassword, text: "HTTP 407", fix: "USER:PASSWORD", make: answering(http.StatusProxyAuthRequired, nil, "")},
 	{name: "another status", id: doctor.EndpointRefused, text: "HTTP 418", fix: "FONDACO_WIRE=1", make: answering(http.StatusTeapot, nil, "")},
 	{
-		name: "a key that is missing", id: doctor.SignInRequired, text: "none are configured", fix: "--header",
+		name: "a key that is missing", id: doctor.SignInRequired, text: "none are configured", fix: "fondaco set notes --header 'Authorization: Bearer KEY'",
 		make: answering(http.StatusUnauthorized, http.Header{"Www-Authenticate": {"Bearer"}}, ""),
 	},
 	{
-		name: "a wrong token", id: doctor.SignInRefused, text: "refuses the token",
+		name: "a wrong token", id: doctor.SignInRefused, text: "refuses the token", fix: "fondaco set notes --header",
 		make: withHeader(answering(http.StatusUnauthorized, http.Header{"Www-Authenticate": {`Bearer error="invalid_token"`}}, "")),
 	},
 	{
-		name: "a token without a scope", id: doctor.SignInScope, text: "notes:write",
+		name: "a token without a scope", id: doctor.SignInScope, text: "notes:write", fix: "fondaco set notes --header",
 		make: withHeader(answering(http.StatusForbidden, http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope", scope="notes:write"`}}, "")),
 	},
 	{

@@ -35,8 +35,8 @@ func (n *network) close() {
 	}
 }
 
-// address returns the URL of the server, nil if it is not reached over HTTP. Its path and query are not
-// part of a text, because they may have secrets.
+// address returns the URL of the server, nil if it is not reached over HTTP. It is not part of a text, because
+// it may have secrets; shownPath is.
 func (e *examination) address() *url.URL {
 	u, err := url.Parse(e.upstream.Target.String())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -44,6 +44,10 @@ func (e *examination) address() *url.URL {
 	}
 	return u
 }
+
+// shownPath returns the path of the URL of the server, without a query. Options.Redact removes the secrets of the
+// configuration from it.
+func (e *examination) shownPath() string { return cmp.Or(e.address().EscapedPath(), "/") }
 
 // hostPort returns the host and the port of a URL.
 func hostPort(u *url.URL) string {
@@ -143,7 +147,7 @@ func checkDNS(ctx context.Context, e *examination) {
 	unknown, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case isDNS && unknown.IsNotFound, err == nil && len(addrs) == 0:
-		e.fail(DNSUnknown, "", "no DNS server knows the host %s: correct the URL, or connect to the network (VPN) that has the host", name)
+		e.fail(DNSUnknown, e.showConfigCommand(), "no DNS server knows the host %s: correct the URL, or connect to the network (VPN) that has the host", name)
 	case isDNS && unknown.IsTimeout, errors.Is(err, context.DeadlineExceeded):
 		e.fail(DNSTimeout, "", "no DNS server answered for %s within %v: is this machine connected to a network?", name, e.opts.step())
 	case err != nil:

@@ -59,7 +59,7 @@ var networkFaults = []fault{
 		},
 	},
 	{
-		name: "a name that no server knows", id: doctor.DNSUnknown, text: "knows the host mcp.example",
+		name: "a name that no server knows", id: doctor.DNSUnknown, text: "knows the host mcp.example", fix: "fondaco config show",
 		make: resolving(&net.DNSError{Err: "no such host", Name: "mcp.example", IsNotFound: true}),
 	},
 	{

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
@@ -58,6 +60,10 @@ func (e *examination) programMissing(name, path string, err error) {
 	case filepath.Base(name) != name:
 		e.fail(ProgramMissing, e.showConfigCommand(), "there is no program %s", name)
 	default:
+		if meant := host.Suggest(name, e.programs()); meant != "" {
+			e.fail(ProgramMissing, e.showConfigCommand(), "the program %s is in no directory of the PATH (did you mean %s?)", name, meant)
+			return
+		}
 		e.fail(ProgramMissing, installCommand(name), "the program %s is in no directory of the PATH; install it, or write its absolute path", name)
 	}
 }
@@ -84,15 +90,8 @@ func (e *examination) lookUp(name string) (path string, err error) {
 		}
 		return found, nil
 	}
-	search, ok := t.Env["PATH"]
-	if !ok {
-		search, _ = e.opts.env("PATH")
-	}
 	notExecutable := ""
-	for _, dir := range filepath.SplitList(search) {
-		if !filepath.IsAbs(dir) || e.checkLocal(dir) != nil {
-			continue
-		}
+	for _, dir := range e.searched() {
 		found, err := exec.LookPath(filepath.Join(dir, name))
 		if err == nil {
 			return found, nil
@@ -106,6 +105,45 @@ func (e *examination) lookUp(name string) (path string, err error) {
 	}
 	return "", exec.ErrNotFound
 }
+
+// searched returns the directories of the PATH of the server.
+func (e *examination) searched() []string {
+	search, ok := e.commandTarget().Env["PATH"]
+	if !ok {
+		search, _ = e.opts.env("PATH")
+	}
+	return slices.DeleteFunc(filepath.SplitList(search), func(dir string) bool {
+		return !filepath.IsAbs(dir) || e.checkLocal(dir) != nil
+	})
+}
+
+// launchers are the programs that start most servers.
+var launchers = []string{"npx", "uvx", "node", "python3", "python", "docker", "bunx", "pipx", "deno", "uv", "podman", "go"}
+
+// programs returns the names that may have been meant by a program: launchers that are there, or else all
+// programs of the PATH.
+func (e *examination) programs() (names []string) {
+	there := make(map[string]bool)
+	for _, dir := range e.searched() {
+		files, err := os.Open(dir)
+		if err != nil {
+			continue
+		}
+		found, _ := files.Readdirnames(maxPrograms - len(there))
+		_ = files.Close()
+		for _, name := range found {
+			there[name] = true
+		}
+	}
+	names = slices.DeleteFunc(slices.Clone(launchers), func(name string) bool { return !there[name] })
+	if host.Suggest(filepath.Base(e.commandTarget().Path), names) != "" {
+		return names
+	}
+	return slices.Sorted(maps.Keys(there))
+}
+
+// maxPrograms limits the names of programs that are compared with one that is not there.
+const maxPrograms = 10_000
 
 // checkLocal returns an error for a path on another machine that a project names. Nothing is looked at there
 // before the approval.

@@ -29,6 +29,13 @@ var programFaults = []fault{
 		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) { program(t, u, "", "notes-server") },
 	},
 	{
+		name: "a misspelt program", id: doctor.ProgramMissing, text: "the program notes-sevrer is in no directory of the PATH (did you mean notes-server?)", fix: "fondaco config show",
+		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
+			program(t, u, "exit 0", "notes-server")
+			u.Target.(*mcpclient.CommandTarget).Path = "notes-sevrer"
+		},
+	},
+	{
 		name: "a path without a program", id: doctor.ProgramMissing, text: "/bin/notes-server", fix: "fondaco config show",
 		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
 			program(t, u, "", t.TempDir()+"/bin/notes-server")
@@ -108,7 +115,7 @@ var programFaults = []fault{
 		},
 	},
 	{
-		name: "a variable that the program does not get", id: doctor.ConnectionVariable, text: "the variable FONDACO_TEST_WITHHELD is set here", fix: "fondaco remove notes && fondaco add notes --env FONDACO_TEST_WITHHELD -- ",
+		name: "a variable that the program does not get", id: doctor.ConnectionVariable, text: "the variable FONDACO_TEST_WITHHELD is set here", fix: "fondaco set notes --env FONDACO_TEST_WITHHELD",
 		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
 			program(t, u, "echo want FONDACO_TEST_WITHHELD >&2; exit 1", "notes-server")
 		},
