@@ -133,6 +133,9 @@ const unfinished = "unfinished"
 
 const anyResult = `{"jsonrpc":"2.0","id":$ID,"result":{}}`
 
+// cancelledError is how some servers answer a request that was cancelled.
+const cancelledError = `{"jsonrpc":"2.0","id":"mcpcheck-cancelled","error":{"code":0,"message":"Request cancelled"}}`
+
 type defect struct {
 	check  string
 	server simpleServer
@@ -167,6 +170,10 @@ var defects = []defect{
 	{"large-message", simpleServer{match: "mcpcheck-large", ends: true}, mcpcheck.Fault, "does not withstand it"},
 	{"deep-message", simpleServer{match: "mcpcheck-deep", ends: true}, mcpcheck.Fault, "does not withstand it"},
 	{"unknown-cancellation", simpleServer{match: "notifications/cancelled", reply: `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no"}}`}, mcpcheck.Fault, "want no answer"},
+	{"cancellation", simpleServer{match: `"requestId":"mcpcheck-cancelled"`, reply: cancelledError}, mcpcheck.Fault, "got 2 answers to a request that was cancelled"},
+	{"cancellation", simpleServer{match: `"requestId":"mcpcheck-cancelled"`, ends: true}, mcpcheck.Fault, "after a request was cancelled"},
+	{"cancellation", simpleServer{match: `"requestId":"mcpcheck-cancelled"`, reply: `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}`}, mcpcheck.Fault, "want no answer"},
+	{"cancellation", simpleServer{match: `"id":"mcpcheck-cancelled"`, reply: cancelledError}, mcpcheck.Warning, "Request cancelled"},
 	{"stray-response", simpleServer{match: `"mcpcheck-none","result"`, reply: `{"jsonrpc":"2.0","id":"mcpcheck-none","result":{}}`}, mcpcheck.Fault, "want no answer"},
 }
 
@@ -175,6 +182,8 @@ var statelessDefects = []defect{
 	{"unknown-method", simpleServer{stateless: true, match: "mcpcheck/unknown", reply: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"no"}}`}, mcpcheck.Warning, "want -32601"},
 	{"unknown-revision", simpleServer{stateless: true, match: `"1999-12-31"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":` + statelessResult("server/discover") + `}`}, mcpcheck.Fault, "want the error -32022"},
 	{"messages", simpleServer{stateless: true, match: `"tools/list"`, reply: `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[]}}`}, mcpcheck.Fault, "resultType"},
+	{"cancellation", simpleServer{stateless: true, match: `"requestId":"mcpcheck-cancelled"`, reply: cancelledError}, mcpcheck.Fault, "got 2 answers to a request that was cancelled"},
+	{"cancellation", simpleServer{stateless: true, match: `"requestId":"mcpcheck-cancelled"`, ends: true}, mcpcheck.Fault, "after a request was cancelled"},
 	{"deep-message", simpleServer{stateless: true, match: "mcpcheck-deep", ends: true}, mcpcheck.Fault, "does not withstand it"},
 }
 

@@ -124,6 +124,9 @@ var probes = []probe{
 	{name: "unknown-cancellation", spec: "basic/utilities/cancellation", send: func(ctx context.Context, p *prober) (Status, string) {
 		return wantSilence(p.notified(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":%s}`, p.params(`"requestId":"mcpcheck-none"`)), p.headers("notifications/cancelled", "")))
 	}},
+	{name: "cancellation", spec: "basic/utilities/cancellation", send: func(ctx context.Context, p *prober) (Status, string) {
+		return p.cancelled(ctx)
+	}},
 	{name: "stray-response", spec: "basic#responses", send: func(ctx context.Context, p *prober) (Status, string) {
 		found, err := p.notified(ctx, `{"jsonrpc":"2.0","id":"mcpcheck-none","result":{}}`, p.headers("", ""))
 		found = slices.DeleteFunc(found, func(a answer) bool { return a.Error != nil }) // it may refuse the message
