@@ -29,7 +29,17 @@ type Pending struct {
 	Proxies     []string
 	PassProxies bool
 
+	// Tools are what the server is known to have, nil if it has never listed any. Only Questions finds them.
+	Tools *Tools
+
 	replaced []commandfiles.File // the new interpreters, if nothing else has changed
+}
+
+// Tools are the tools that a server has listed, as it describes them itself.
+type Tools struct {
+	// Count is the number of all, and Others are the names of those that it does not call read-only.
+	Count  int
+	Others []string
 }
 
 // Check returns what an upstream needs approval for, nil if it is approved. The error says

@@ -45,6 +45,9 @@ func (s *Store) Questions(ctx context.Context, upstreams []host.Upstream) (all [
 		if err != nil || p == nil {
 			continue // the start reports the error
 		}
+		if s.opts.Tools != nil {
+			p.Tools = s.opts.Tools(ctx, &upstreams[i])
+		}
 		j := slices.IndexFunc(all, func(q Question) bool { return slices.ContainsFunc(p.replaced, q.has) })
 		if j < 0 {
 			all, j = append(all, Question{}), len(all)

@@ -42,6 +42,9 @@ type Options struct {
 	// OnCarryOver is called when an approval was carried over to files that were replaced
 	// below directories that only the administrator can write to. Default: nothing.
 	OnCarryOver func(u *host.Upstream, changes []string)
+	// Tools returns the tools that an upstream has listed, nil if they are not known. Default: they are
+	// not known.
+	Tools func(context.Context, *host.Upstream) *Tools
 }
 
 // New returns the approvals in a store, which has to keep others from changing them.

@@ -138,6 +138,9 @@ func (m *Main) showServersBriefly(q *approval.Question) {
 	for _, change := range p.Changes {
 		m.message("      changed  %s", cleanLine(change))
 	}
+	for _, root := range p.Subject.Roots {
+		m.message("      root     %s", cleanLine(root))
+	}
 	if p.Subject.Program != nil {
 		for _, v := range p.Subject.Program.Variables {
 			if v.Value != "" {

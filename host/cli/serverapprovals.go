@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
 	"github.com/fondaco/fondaco/host/approval/commandfiles"
+	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -22,7 +23,14 @@ func (m *Main) newApprovals(s mcp.Store, onCarryOver func(*host.Upstream, []stri
 	if err != nil {
 		return nil, err
 	}
-	return approval.New(s, approval.Options{Key: key, OnCarryOver: onCarryOver}), nil
+	definitions := definition.New(s, nil)
+	return approval.New(s, approval.Options{Key: key, OnCarryOver: onCarryOver, Tools: func(ctx context.Context, u *host.Upstream) *approval.Tools {
+		count, others, err := definitions.ToolClaims(ctx, u)
+		if err != nil || count == 0 {
+			return nil
+		}
+		return &approval.Tools{Count: count, Others: others}
+	}}), nil
 }
 
 // recordCarryOver records that an approval covers files that the administrator has
@@ -241,9 +249,35 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 		m.showRemote(p.Subject.Remote)
 	}
 	m.message("  roots      %s", cleanLine(cmp.Or(strings.Join(rootsOf(p.Upstream), ", "), "none")))
+	m.message("  tools      %s", cleanLine(describeTools(p.Tools)))
 	for _, change := range p.Changes {
 		m.message("  changed    %s", cleanLine(change))
 	}
+	switch {
+	case !whole:
+	case p.Subject.Remote != nil:
+		m.message("\nUntil you say yes nothing is sent to it. A yes sends it what is listed here, and the arguments of calls.")
+	default:
+		m.message("\nUntil you say yes nothing of it runs. A yes lets it run with what is listed here, and get the arguments of calls.")
+	}
+}
+
+// maxShownTools limits the tools that a question about a server names.
+const maxShownTools = 10
+
+// describeTools says what a server may do, in its own words.
+func describeTools(t *approval.Tools) string {
+	switch {
+	case t == nil:
+		return "not known before its first start"
+	case len(t.Others) == 0:
+		return fmt.Sprintf("%d, all of them read-only, as it says itself", t.Count)
+	}
+	shown := strings.Join(t.Others[:min(len(t.Others), maxShownTools)], ", ")
+	if more := len(t.Others) - maxShownTools; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%d; not read-only, as it says itself: %s", t.Count, shown)
 }
 
 func (m *Main) showProgram(p *approval.Program, whole bool) {
@@ -260,6 +294,7 @@ func (m *Main) showProgram(p *approval.Program, whole bool) {
 	for _, v := range p.Variables {
 		m.message("  with       %s", describeVariable(&v))
 	}
+	m.message("  inherits   what each program gets, such as PATH, HOME, HTTP_PROXY and the language")
 	for _, what := range p.NotCovered {
 		m.message("  uncovered  %s", cleanLine(what))
 	}
@@ -309,6 +344,9 @@ func (m *Main) showRemote(r *approval.Remote) {
 	}
 	for _, sent := range r.Sends {
 		m.message("  sends      %s", cleanLine(sent))
+	}
+	if len(r.Sends) == 0 {
+		m.message("  sends      no variable, input or file of this machine")
 	}
 	for _, concern := range r.Concerns {
 		m.message("  WARNING    %s", cleanLine(concern))

@@ -29,10 +29,13 @@ func summaryOf(kind host.DefinitionKind, text jsontext.Value) (description strin
 	return firstLine(definition.Description), claimsOf(definition.Annotations)
 }
 
+// claimReadOnly is the claim of a tool that changes nothing.
+const claimReadOnly = "read-only"
+
 func claimsOf(a *mcp.ToolAnnotations) []string {
 	switch {
 	case a.ReadOnly():
-		return []string{"read-only"}
+		return []string{claimReadOnly}
 	case a == nil || a.DestructiveHint == nil:
 		return nil
 	case *a.DestructiveHint:

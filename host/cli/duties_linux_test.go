@@ -1,0 +1,153 @@
+//go:build !race
+
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fondaco/fondaco/internal/claim"
+)
+
+// userHome is a home with a configuration of the user's own.
+func userHome(t *testing.T, configuration string) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	path := filepath.Join(home, ".config", "fondaco", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// userKey is the variable with the key of the user, for homes without a keyring.
+const userKey = "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+// No command starts a program or sends anything to a server that the user has not approved, and the question says
+// what the server gets.
+func TestNothingOfAServerRunsOrReceivesAnythingBeforeAYes(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-359a")
+	var requests atomic.Int64
+	keys := make(chan string, 100)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		keys <- r.Header.Get("X-Key")
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(web.Close)
+	marker := filepath.Join(t.TempDir(), "marker")
+	home := userHome(t, fmt.Sprintf(`{"mcpServers": {
+		"far": {"url": %q, "headers": {"X-Key": "${env:FAR_KEY}"}, "fondaco": {"roots": ["/srv/data"]}},
+		"near": {"command": "sh", "args": ["-c", "touch %s; exec \"$0\"", %q], "env": {%q: "server", "API_KEY": "s3cret"}}
+	}}`, web.URL+"/mcp", marker, program(t), role))
+	env := []string{userKey, "FAR_KEY=k3y"}
+	for _, args := range [][]string{
+		{"tools"},
+		{"call", "near/add", "a=1"},
+		{"call", "far/add"},
+		{"read", "note://a"},
+		{"complete", "near/greet", "name", "a"},
+		{"doctor"},
+		{"doctor", "near", "--tool", "add"},
+		{"auth", "login", "far", "--no-browser"},
+		{"auth", "logout", "far"},
+		{"roots", "add", "near", "/srv"},
+		{"set", "far", "--header", "X-More: 1"},
+	} {
+		p := inTerminalAt(t, home, env, args...)
+		if _, err := p.keys.WriteString("n\nn\nn\n"); err != nil { // to each question
+			t.Fatal(err)
+		}
+		screen, _ := p.end(t)
+		if _, err := os.Stat(marker); err == nil || requests.Load() > 0 {
+			t.Fatalf("%q: got a program started or %d requests sent, want neither before a yes\n%s", args, requests.Load(), screen)
+		}
+	}
+
+	// The question says what each gets, and only a yes gives it.
+	p := inTerminalAt(t, home, env, "approve", "far")
+	p.press(t, `(?s)The server "far" is a remote server .*`+web.URL+`/mcp.*header     X-Key, from \$\{env:FAR_KEY\}.*`+
+		`sends      variable FAR_KEY, in the header X-Key.*roots      /srv/data\r\n.*tools      not known before its first start.*`+
+		`Until you say yes nothing is sent to it\. .*Approve far\? \[y/N`, "y\n")
+	if screen, code := p.end(t); code != 0 {
+		t.Fatalf("got %q, %d, want it approved", screen, code)
+	}
+	p = inTerminalAt(t, home, env, "approve", "near")
+	p.press(t, `(?s)The server "near" is a program .*touch .*with       API_KEY\r\n.*roots      those of its client, /srv\r\n.*Until you say yes nothing of it runs\. .*Approve near\? \[y/N`, "y\n")
+	if screen, code := p.end(t); code != 0 || strings.Contains(screen, "s3cret") {
+		t.Fatalf("got %q, %d, want it approved and no value shown", screen, code)
+	}
+	if _, err := os.Stat(marker); err == nil || requests.Load() > 0 {
+		t.Error("got a program started, or a request sent, by the yes alone")
+	}
+	p = inTerminalAt(t, home, env, "call", "near/add", "a=1", "b=2")
+	if screen, code := p.end(t); code != 0 || !strings.HasSuffix(screen, "3\r\n") {
+		t.Errorf("got %q, %d, want the tool to run after the yes", screen, code)
+	}
+	_, _ = inTerminalAt(t, home, env, "tools", "--timeout", "20s").end(t)
+	if requests.Load() == 0 || <-keys != "k3y" {
+		t.Error("want the remote server to get the header after the yes")
+	}
+
+	// Once its tools are known, the question says what it may do.
+	_, _ = inTerminalAt(t, home, env, "set", "near", "--env", "API_KEY=other").end(t)
+	p = inTerminalAt(t, home, env, "approve", "near")
+	p.press(t, `(?s)tools      7; not read-only, as it says itself: book, describe, fail, hold, media, slow.*changed    the variable API_KEY has another value.*Approve near\? \[y/N`, "n\n")
+	if screen, code := p.end(t); code != 6 {
+		t.Errorf("got %q, %d, want it not approved", screen, code)
+	}
+}
+
+// What a server returns is in the terminal of the user who has asked for it, and nowhere else: not at another server,
+// and in no file of the host.
+func TestResultsOfAServerAreSentAndKeptNowhereElse(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-359b")
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	home := userHome(t, fmt.Sprintf(`{"mcpServers": {
+		"one": {"command": %[1]q, "env": {%[2]q: "server"}},
+		"two": {"command": "sh", "args": ["-c", "tee %[3]s | \"$0\"", %[1]q], "env": {%[2]q: "server"}}
+	}}`, program(t), role, log))
+	h := &consentHost{inTerminalAt(t, home, []string{userKey}, "up", "--yes", "--addr", "127.0.0.1:0"), home}
+	h.screen.await(t, `(?s)Ctrl-C stops it`)
+	reader := inTerminalAt(t, home, h.Env, "read", "note://a")
+	if screen, code := reader.end(t); code != 0 || screen != "a note\r\n" {
+		t.Fatalf("got %q, %d, want the text of the resource", screen, code)
+	}
+	if text, code := h.run(t, "call", "two/describe", "a=1"); code != 0 {
+		t.Fatalf("got %q, %d, want a call of the other server", text, code)
+	}
+	if got, err := os.ReadFile(log); err != nil || !bytes.Contains(got, []byte(`"tools/call"`)) || bytes.Contains(got, []byte("a note")) {
+		t.Errorf("got %s, %v, want the call alone at the other server", got, err)
+	}
+	h.press(t, `Ctrl-C stops it`, ctrlC)
+	if screen, code := h.end(t); code != 0 || strings.Contains(screen, "a note") {
+		t.Errorf("got %q, %d, want no result on the terminal of the host", screen, code)
+	}
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte("a note")) {
+			t.Errorf("%s: got the text of the resource in a file of the host", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
