@@ -27,6 +27,8 @@
 #	make bench [ROUNDS=3 | QUICK=1]       compare with other SDKs: docs/performance.md
 #	make bench-gate [ALLOCATIONS=1]       fail if calls became slower | compare allocations only
 #	make bench-baseline                   write what bench-gate compares with
+#	make release [SNAPSHOT=1]             the archives of a tag, and publish them | of this commit, in bin/release
+#	make release-check                    archives of this commit: built twice, and run with nothing beside them
 #	make nats-server                      build the NATS server that tests start
 #	make fmt | make api | make coverage   format | rewrite the API record | write bin/spec-coverage.md
 
@@ -40,9 +42,9 @@ SOAKTIME ?= 3m
 KILLTIME ?= 25s
 REPEAT ?= 1
 
-suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities mutants foreign peers load fuzz hostile console replicas soak
+suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities mutants foreign peers load fuzz hostile console replicas soak release-check
 
-.PHONY: run build $(suites) slowest nightly fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
+.PHONY: run build $(suites) slowest nightly release fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
 .DEFAULT_GOAL := build
 
 run: build
@@ -78,6 +80,14 @@ scale: nats-server
 	@go test -run ^TestScale$$ -count 1 -timeout 20m ./proof/scale -table $(CURDIR)/bin/scale.md
 	@cat bin/scale.md
 
+# GoReleaser takes no commit from a clone without a remote.
+goreleaser = PATH="$(CURDIR)/bin/tools:$$PATH" GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/fondaco/fondaco goreleaser
+
+# The notes of a release are its section of CHANGELOG.md.
+release: bin/tools/goreleaser bin/tools/cyclonedx-gomod
+	@awk '/^## / { on = $$2 == "[" substr(tag, 2) "]"; next } on' tag="$$(git describe --tags --exact-match 2>&1)" CHANGELOG.md >bin/notes.md
+	@$(goreleaser) release --clean $(if $(SNAPSHOT),--snapshot,--release-notes bin/notes.md)
+
 # The server is a module of its own, which pins its version.
 nats-server: go
 	@echo "==> build $@"
@@ -96,8 +106,9 @@ lint tools platforms: bin/tools/staticcheck
 lint: bin/tools/typecheck bin/tools/actionlint
 vulnerabilities: bin/tools/govulncheck
 
-programs := $(addprefix bin/tools/,checks typecheck gotestsum gofumpt staticcheck govulncheck benchstat actionlint)
+programs := $(addprefix bin/tools/,checks typecheck gotestsum gofumpt staticcheck govulncheck benchstat actionlint goreleaser cyclonedx-gomod)
 .PHONY: $(programs)
+bin/tools/%: module := tools
 bin/tools/checks:      tool := ./checks
 bin/tools/typecheck:   tool := ./typecheck
 bin/tools/gotestsum:   tool := gotest.tools/gotestsum
@@ -106,9 +117,13 @@ bin/tools/staticcheck: tool := honnef.co/go/tools/cmd/staticcheck
 bin/tools/govulncheck: tool := golang.org/x/vuln/cmd/govulncheck
 bin/tools/benchstat:   tool := golang.org/x/perf/cmd/benchstat
 bin/tools/actionlint:  tool := github.com/rhysd/actionlint/cmd/actionlint
+# GoReleaser needs some hundred modules, so the tools of a release have a module of their own.
+bin/tools/goreleaser bin/tools/cyclonedx-gomod: module := tools/release
+bin/tools/goreleaser:  tool := github.com/goreleaser/goreleaser/v2
+bin/tools/cyclonedx-gomod: tool := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
 $(programs): go
 	@echo "==> build $(@F)"
-	@go -C tools build -o ../bin/tools/ $(tool)
+	@go -C $(module) build -o $(CURDIR)/bin/tools/ $(tool)
 # A go command before 1.21 cannot fetch a newer toolchain.
 go:
 	$(if $(go-is-old),$(error fondaco needs Go 1.21 or newer on the PATH: install it from https://go.dev/dl and run make again))

@@ -141,6 +141,7 @@ var floors = []placement{
 	{floor: 8, path: "internal/fault", only: none},
 	{floor: 8, path: "internal/model", only: none},
 	{floor: 8, path: "proof", only: sdk},
+	{floor: 8, path: "proof/release", only: none},
 	{floor: 8, path: "proof/scale", only: none},
 	{floor: 8, path: "internal/claim/coverage", only: []string{"internal/claim", "mcp"}},
 	// The root holds the module's documentation, and api its record.

@@ -68,10 +68,12 @@ func steps(suite string, d durations) []step {
 		return consoleSteps()
 	case "replicas":
 		return []step{replicasStep(d), hostReplicasStep()}
+	case "release-check":
+		return releaseSteps()
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String()), modelStep()}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, mutants, foreign, peers, load, fuzz, hostile, console, replicas or soak", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, mutants, foreign, peers, load, fuzz, hostile, console, replicas, soak or release-check", suite))
 }
 
 // testSteps are what a contributor runs before each change. CONTRIBUTING.md says how long they
@@ -119,7 +121,7 @@ func lintSteps() []step {
 }
 
 // tags are the build tags of tests that make test leaves out.
-const tags = "load,hosts,hostile,npm,replicas"
+const tags = "load,hosts,hostile,npm,replicas,release"
 
 func staticcheckStep(goos string) step {
 	return step{
@@ -363,6 +365,17 @@ func hostReplicasStep() step {
 	return step{
 		name: "hosts with engines", outcome: testJSON,
 		command: words("go test -json -tags replicas -run ^TestReplicas -count 1 -timeout 10m ./host/cli"),
+	}
+}
+
+// releaseSteps make the archives of a release of this commit, without publishing them, and check them.
+func releaseSteps() []step {
+	return []step{
+		{name: "archives of a release", command: words("make release SNAPSHOT=1")},
+		{
+			name: "the archives of a release run, and are the same when they are built elsewhere", outcome: testJSON,
+			command: words("go test -json -tags release -count 1 -timeout 90m ./proof/release"),
+		},
 	}
 }
 

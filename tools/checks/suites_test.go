@@ -54,7 +54,7 @@ func TestPlatformsAndSandboxesAreVettedAndBuilt(t *testing.T) {
 		got = append(got, strings.Join(append(s.env, s.command[1:]...), " "))
 	}
 	for _, want := range []string{
-		"GOOS=windows GOARCH=arm64 vet -tags load,hosts,hostile,npm,replicas ./...", "GOOS=windows GOARCH=arm64 build ./...",
+		"GOOS=windows GOARCH=arm64 vet -tags load,hosts,hostile,npm,replicas,release ./...", "GOOS=windows GOARCH=arm64 build ./...",
 		"GOOS=js GOARCH=wasm vet ./mcp/...", "GOOS=wasip1 GOARCH=wasm vet ./mcp/...",
 		"GOOS=js GOARCH=wasm build ./mcp/...", "GOOS=wasip1 GOARCH=wasm build ./mcp/...",
 	} {

@@ -1,0 +1,234 @@
+//go:build linux && release
+
+package release_test
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/x509"
+	"encoding/json/v2"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/internal/testdir"
+)
+
+func TestMain(m *testing.M) {
+	testdir.Prepare() // the program of an archive has another user
+	os.Exit(m.Run())
+}
+
+var (
+	project = filepath.Join("..", "..")
+	built   = filepath.Join(project, "bin", "release")
+)
+
+// archive returns the path and the version of the archive for this machine.
+func archive(t *testing.T) (path, version string) {
+	t.Helper()
+	suffix := "_linux_" + runtime.GOARCH + ".tar.gz"
+	paths, err := filepath.Glob(filepath.Join(built, "fondaco_*"+suffix))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("got the archives %q, %v, want one: run make release SNAPSHOT=1", paths, err)
+	}
+	return paths[0], strings.TrimSuffix(strings.TrimPrefix(filepath.Base(paths[0]), "fondaco_"), suffix)
+}
+
+// unpack returns the files of an archive.
+func unpack(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	plain, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string][]byte)
+	for r := tar.NewReader(plain); ; {
+		header, err := r.Next()
+		if err == io.EOF {
+			return found
+		}
+		if err == nil {
+			found[header.Name], err = io.ReadAll(r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestArchiveHasAProgramThatNeedsNothingElse(t *testing.T) {
+	path, version := archive(t)
+	files := unpack(t, path)
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		if len(files[name]) == 0 {
+			t.Errorf("got no %s", name)
+		}
+	}
+	root := newBareRoot(t)
+	root.add(t, "fondaco", 0o755, files["fondaco"])
+	output, err := root.command(t.Context(), "/fondaco", "version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(output), "fondaco "+version+" (go") {
+		t.Fatalf("fondaco version: got %q, %v, want the version %s of the archive", output, err, version)
+	}
+	root.serves(t, "/fondaco", "up")
+}
+
+func TestReleaseHasSixPlatformsWithTheirModules(t *testing.T) {
+	_, version := archive(t)
+	sums, err := os.ReadFile(filepath.Join(built, "checksums.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64", "windows_arm64"} {
+		suffix := ".tar.gz"
+		if strings.HasPrefix(platform, "windows") {
+			suffix = ".zip"
+		}
+		name := "fondaco_" + version + "_" + platform
+		for _, file := range []string{name + suffix, name + ".cdx.json"} {
+			if !strings.Contains(string(sums), "  "+file+"\n") {
+				t.Errorf("checksums.txt has no %s:\n%s", file, sums)
+			}
+		}
+		text, err := os.ReadFile(filepath.Join(built, name+".cdx.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bill struct {
+			BOMFormat  string `json:"bomFormat"`
+			Components []struct {
+				Name string `json:"name"`
+			} `json:"components"`
+		}
+		if err := json.Unmarshal(text, &bill); err != nil {
+			t.Fatal(err)
+		}
+		has := func(name string) bool {
+			for _, c := range bill.Components {
+				if c.Name == name {
+					return true
+				}
+			}
+			return false
+		}
+		if bill.BOMFormat != "CycloneDX" || !has("go.etcd.io/bbolt") || !has("github.com/santhosh-tekuri/jsonschema/v6") {
+			t.Errorf("%s: got %s with %d components, want the modules of the program", platform, bill.BOMFormat, len(bill.Components))
+		}
+	}
+}
+
+// A clone elsewhere, with a build cache of its own, has nothing of the first build.
+func TestReleaseIsTheSameFromAnotherDirectory(t *testing.T) {
+	changed, err := exec.Command("git", "-C", project, "status", "--porcelain").Output()
+	if err != nil || len(changed) > 0 {
+		t.Fatalf("the archives have to be those of a commit: git status: %v\n%s", err, changed)
+	}
+	clone := filepath.Join(t.TempDir(), "elsewhere")
+	if output, err := exec.Command("git", "clone", "-q", project, clone).CombinedOutput(); err != nil {
+		t.Fatalf("git clone: %v\n%s", err, output)
+	}
+	tools, err := filepath.Abs(filepath.Join(project, "bin", "tools"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(tools, "goreleaser"), "release", "--clean", "--snapshot")
+	cmd.Dir = clone
+	cmd.Env = append(os.Environ(), "GOCACHE="+t.TempDir(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("goreleaser: %v\n%s", err, output)
+	}
+	first, err := os.ReadFile(filepath.Join(built, "checksums.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := os.ReadFile(filepath.Join(clone, "bin", "release", "checksums.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first) == 0 || string(first) != string(second) {
+		t.Errorf("got the checksums\n%s\nwant those of the first build\n%s", second, first)
+	}
+}
+
+// instruction matches an instruction of the Dockerfile.
+var instruction = regexp.MustCompile(`(?m)^(ARG|FROM|COPY|USER|ENV|ENTRYPOINT|CMD) (.*)$`)
+
+// The image is made as docker does it with the base scratch: what COPY brings is all there is.
+func TestImageOnScratchServes(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(project, "deploy", "docker", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, last, found := strings.Cut(string(text), "\nFROM ${BASE}\n")
+	if !found {
+		t.Fatal("the Dockerfile has no last stage on ${BASE}")
+	}
+	path, _ := archive(t)
+	root := newBareRoot(t)
+	root.env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"} // of the container runtime
+	var command []string
+	for _, m := range instruction.FindAllStringSubmatch(last, -1) {
+		words := strings.Fields(m[2])
+		switch m[1] {
+		case "COPY":
+			from, to := words[len(words)-2], words[len(words)-1]
+			switch from {
+			case "/etc/ssl/certs/ca-certificates.crt":
+				root.add(t, to, 0o644, authorities(t, from))
+			case "/out/fondaco":
+				root.add(t, to, 0o755, unpack(t, path)["fondaco"])
+			case "/out/home":
+				if !slices.Contains(words, "--chown=65532:65532") {
+					t.Errorf("COPY %s: want the user of the image to own %s", m[2], to)
+				}
+				root.own(t, to)
+			default:
+				t.Fatalf("COPY %s: want this test to know the file", m[2])
+			}
+		case "USER":
+			if m[2] != "65532:65532" {
+				t.Errorf("USER %s: want 65532:65532", m[2])
+			}
+		case "ENV":
+			root.env = append(root.env, words...)
+		case "ENTRYPOINT", "CMD":
+			var part []string
+			if err := json.Unmarshal([]byte(m[2]), &part); err != nil {
+				t.Fatal(err)
+			}
+			command = append(command, part...)
+		}
+	}
+	if len(command) != 2 || command[0] != "fondaco" {
+		t.Fatalf("got the command %q, want fondaco up", command)
+	}
+	root.serves(t, "/usr/local/bin/fondaco", command[1:]...)
+	if files, err := os.ReadDir(filepath.Join(root.dir, "var", "lib", "fondaco")); err != nil || len(files) == 0 {
+		t.Errorf("home: got %v, %v, want what a host writes there", files, err)
+	}
+}
+
+// authorities returns the certificates of authorities of this machine.
+func authorities(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Skipf("this machine has no ca-certificates: %v", err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+		t.Fatalf("%s: got no certificates", name)
+	}
+	return text
+}
