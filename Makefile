@@ -24,7 +24,8 @@
 #	make load                             tests that measure time
 #	make scale                            measure replicas with each engine: docs/scale.md
 #	make mutants                          break what tests claim to show, and see them fail
-#	make bench [ROUNDS=3 | QUICK=1]       compare with other SDKs: docs/performance.md
+#	make bench [ROUNDS=5 | QUICK=1]       compare with other SDKs: docs/performance.md
+#	make performance                      fail if docs/performance.md has figures of more than fifty commits ago
 #	make bench-gate [ALLOCATIONS=1]       fail if calls became slower | compare allocations only
 #	make bench-baseline                   write what bench-gate compares with
 #	make release [SNAPSHOT=1]             the archives of a tag, and publish them | of this commit, in bin/release
@@ -42,7 +43,7 @@ SOAKTIME ?= 3m
 KILLTIME ?= 25s
 REPEAT ?= 1
 
-suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities mutants foreign peers load fuzz hostile console replicas soak release-check
+suites := test coverage race race-rest hosts flaky tools lint conformance platforms vulnerabilities mutants foreign peers load fuzz hostile console replicas soak release-check performance
 
 .PHONY: run build $(suites) slowest nightly release fuzz-smoke bench bench-gate bench-baseline scale nats-server fmt api checks go
 .DEFAULT_GOAL := build

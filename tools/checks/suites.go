@@ -68,12 +68,14 @@ func steps(suite string, d durations) []step {
 		return consoleSteps()
 	case "replicas":
 		return []step{replicasStep(d), hostReplicasStep()}
+	case "performance":
+		return []step{performanceStep()}
 	case "release-check":
 		return releaseSteps()
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String()), modelStep()}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, mutants, foreign, peers, load, fuzz, hostile, console, replicas, soak or release-check", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, race, race-rest, hosts, flaky, tools, lint, conformance, platforms, vulnerabilities, mutants, foreign, peers, load, fuzz, hostile, console, replicas, soak, release-check or performance", suite))
 }
 
 // testSteps are what a contributor runs before each change. CONTRIBUTING.md says how long they
@@ -377,6 +379,15 @@ func releaseSteps() []step {
 			command: words("go test -json -tags release -count 1 -timeout 90m ./proof/release"),
 		},
 	}
+}
+
+// performanceStep fails if docs/performance.md has figures of more than fifty commits ago.
+func performanceStep() step {
+	s := step{name: "age of the figures in docs/performance.md", command: words("go -C bench run ./measure age -docs ../docs"), maySkip: true}
+	if err := exec.Command("git", "rev-parse", "--git-dir").Run(); err != nil {
+		s.missing = "the age is counted in commits, and this directory is no git repository"
+	}
+	return s
 }
 
 // modelStep runs many schedules of clients and faults against replicas. make test runs fewer.
