@@ -121,7 +121,8 @@ const runAxe = `axe.run(document, {resultTypes: ["violations"]}).then((found) =>
 // browser, such as what the content security policy has refused, and whether it is wider than the screen.
 func TestEachPageIsAccessible(t *testing.T) {
 	script := axe(t)
-	h := up(t, config, "--yes")
+	recordings := filepath.Join(t.TempDir(), "recordings")
+	h := up(t, config, "--yes", "--record", recordings)
 	h.run(t, "call", "airline/status")
 	h.run(t, "call", "airline/status")
 	h.run(t, "call", "airline/book", "from=TRN", "to=TRN")
@@ -151,8 +152,22 @@ func TestEachPageIsAccessible(t *testing.T) {
 	for name, page := range map[string]string{
 		"servers": "", "server": "servers/weather", "server-hostile": "servers/hostile", "inbox": "inbox", "traffic": "traffic", "try": "try", "tool": "try/tool?name=airline__book",
 		"tool-hostile": "try/tool?name=hostile__show", "json": "try/tool?name=airline__book&raw=1", "gone": "servers/gone", "audit": "audit", "config": "config",
+		"recordings": "recordings", "traffic-all": "traffic?all=1", "log": "servers/airline?level=stderr",
 	} {
 		do(t, ctx, chromedp.Navigate(h.url+path+page), chromedp.WaitVisible(chromedp.CSS("h1")))
+		check(t, ctx, script, name)
+	}
+	for name, row := range map[string]string{"recording": "airline", "recording-hostile": "hostile"} {
+		do(t, ctx, chromedp.Navigate(h.url+path+"recordings"), chromedp.WaitVisible(chromedp.CSS("h1")))
+		open := `[...document.querySelectorAll("#sessions tr")].find((row) => row.textContent.includes("` + row + `")).querySelector("a").href`
+		page, err := chromedp.Run(ctx, chromedp.Evaluate[string](open))
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, ctx, chromedp.Navigate(page), chromedp.WaitVisible(chromedp.CSS("#share")))
+		if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](`document.querySelectorAll("details").forEach((d) => d.open = true);null`)); err != nil {
+			t.Fatal(err)
+		}
 		check(t, ctx, script, name)
 	}
 	mu.Lock()
