@@ -70,6 +70,9 @@ func (h *hostProcess) mendingCommand(s *host.Status) string {
 // Messages implements console.Source.
 func (s *consoleSource) Messages() []traffic.Message { return s.host.traffic.Messages() }
 
+// Usage implements console.Source.
+func (s *consoleSource) Usage() []traffic.Usage { return s.host.traffic.Usage() }
+
 // consoleClient describes the console as a client.
 var consoleClient = mcp.Implementation{Name: "fondaco-console", Version: host.Version}
 

@@ -27,6 +27,8 @@ func (s *consoleSource) Decisions(ctx context.Context, q console.AuditQuery, lim
 		return nil, 0, err
 	}
 	records, more, err := lastRecords(ctx, auditPath(state), key, &audit.Query{Server: q.Server, Name: q.Name, Person: q.Person, Decision: q.Decision}, limit)
+	// A line is written when a call ends. It stands at the time when it began.
+	slices.SortStableFunc(records, func(a, b audit.Record) int { return a.Time.Compare(b.Time) })
 	for i := range slices.Backward(records) {
 		found = append(found, console.Decision{Decision: records[i].Decision, Count: records[i].Count})
 	}

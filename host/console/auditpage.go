@@ -25,6 +25,32 @@ func (d *Decision) Who() string {
 	return d.Principal
 }
 
+// Why says in the words of the host why the request was not made; empty if Reason says it.
+func (d *Decision) Why() string {
+	switch {
+	case d.Outcome == host.OutcomeDenied && d.Action == host.ActionCall:
+		return "The rules of the server, or the managed policy, hide this tool from clients."
+	case d.Outcome == host.OutcomeWithheld && d.Action == host.ActionCall:
+		return "Clients see this tool once you have approved its definition as it is now."
+	}
+	return ""
+}
+
+// Mend is the page on which the user can change what was decided, without the path of the session; empty if there is
+// none.
+func (d *Decision) Mend() string {
+	switch d.Outcome {
+	case host.OutcomeDenied:
+		return "config#" + serverAnchor(d.Upstream)
+	case host.OutcomeWithheld:
+		return "inbox"
+	}
+	return ""
+}
+
+// serverAnchor is the id of a server on the page of the configuration.
+func serverAnchor(name string) string { return "server-" + name }
+
 // Tone is how an outcome is marked, as that of a Server.
 func (d *Decision) Tone() string {
 	switch d.Outcome {

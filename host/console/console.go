@@ -51,6 +51,8 @@ type Source interface {
 	ConfigSource
 	// Messages returns the last messages of clients and servers, the oldest first.
 	Messages() []traffic.Message
+	// Usage returns what clients have used, see traffic.Recorder.
+	Usage() []traffic.Usage
 	RecordingSource
 }
 
@@ -140,6 +142,7 @@ func New(o Options) *Console {
 	}
 	c.page("GET", "/audit", c.audit)
 	c.page("POST", "/audit/verify", c.verifyAudit)
+	c.page("GET", "/usage", c.usage)
 	c.page("GET", "/config", c.config)
 	return c
 }

@@ -32,4 +32,5 @@ const (
 	MaxCheckResults = maxCheckResults
 	KeptLines       = keptLines
 	MaxLine         = maxLine
+	MaxUsageRows    = maxUsageRows
 )

@@ -40,6 +40,7 @@ type source struct {
 	result        *mcp.CallToolResult // of each call
 	request       *console.Request    // of the last call
 	log           []console.LogLine
+	used          []traffic.Usage
 	recordings    []console.Recording
 	recording     *mcpwire.Recording
 	completion    *mcp.Completion
@@ -148,6 +149,8 @@ func (s *source) ShowCode(_ context.Context, id string) error { return s.do("sho
 func (s *source) Approve(_ context.Context, id, code string) error {
 	return s.do(fmt.Sprintf("approve %s %q", id, code))
 }
+
+func (s *source) Usage() []traffic.Usage { return s.used }
 
 func (s *source) Log(string) []console.LogLine { return s.log }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/internal/hostiletext"
 	"github.com/fondaco/fondaco/mcp"
@@ -68,13 +69,14 @@ func TestTextsOfPeersAreShownAsTexts(t *testing.T) {
 	t.Parallel()
 	s := &source{}
 	b := enter(t, newConsole(t, s))
-	var elements [6]int
+	var elements [7]int
 	for i, text := range append([]string{"plain"}, append(hostiletext.Texts(), `</pre><script>alert(1)</script>`, `" onload="alert(1)`, `{{.Token}}`, "javascript:alert(1)")...) {
 		s.set(hostileServers(text)...)
 		s.inbox, s.messages = hostileInbox(text), hostileMessages(text)
 		s.log = []console.LogLine{{Text: text, Level: mcp.LoggingLevel(text)}, {Text: text}}
+		s.used = []traffic.Usage{{Method: "tools/call", Name: text, Principal: text, Client: text, Calls: 1}}
 		s.recordings, s.recording = hostileRecording(text)
-		for j, page := range []string{"", "servers/x", "inbox", "traffic", "recordings", "recordings/a1"} {
+		for j, page := range []string{"", "servers/x", "inbox", "traffic", "recordings", "recordings/a1", "usage"} {
 			body := b.get(page)
 			if at := hostiletext.Unshown(body, "\n\t"); at >= 0 {
 				t.Errorf("%q: got %.40q in the page, want it visible", text, body[at:])
@@ -212,5 +214,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "pages of the console that are kept current at a time; a form; calls of a server whose durations are known; messages on the page of the traffic; decisions on the page of the audit log",
 		console.MaxStreams, claim.Bytes(console.MaxForm), console.KeptDurations, console.MaxMessages, console.MaxDecisions)
 	claim.Limit(t, "lines of the log of a server that the console keeps; one of them; a message of a server in which a log message is looked for", console.KeptLines, claim.Bytes(console.MaxLine), claim.Bytes(64<<10))
+	claim.Limit(t, "rows of the usage that a host keeps; on a page of the console", 1000, console.MaxUsageRows)
 	claim.Limit(t, "recordings on a page of the console; what a page shows of one body; a file with what a filter shows of a recording", console.MaxRecordings, claim.Bytes(console.MaxBody), claim.Bytes(console.MaxShared))
 }

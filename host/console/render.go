@@ -47,11 +47,13 @@ type view struct {
 }
 
 // pageNames are the pages, each a template of its own in the layout.
-var pageNames = []string{"front", "entered", "ended", "servers", "server", "inbox", "traffic", "recordings", "try", "tool", "resource", "watch", "check", "audit", "config"}
+var pageNames = []string{
+	"front", "entered", "ended", "servers", "server", "inbox", "traffic", "recordings", "try", "tool", "resource", "watch", "check", "audit", "usage", "config",
+}
 
 func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{
-		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "bytes": size, "brief": brief, "clockms": func(t time.Time) string { return t.Local().Format("15:04:05.000") }, "duration": duration, "bound": time.Duration.String, "body": bodyText, "bytes64": func(n int64) string { return size(int(n)) }, "add": func(a, b int) int { return a + b },
+		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "bytes": size, "brief": brief, "clockms": func(t time.Time) string { return t.Local().Format("15:04:05.000") }, "duration": duration, "bound": time.Duration.String, "datems": func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }, "body": bodyText, "bytes64": func(n int64) string { return size(int(n)) }, "add": func(a, b int) int { return a + b },
 		"tab":      func(v *view, section, name string) tab { return tab{v.Path, section, name, v.Section == section, 0} },
 		"inboxTab": func(v *view) tab { return tab{v.Path, "inbox", "Inbox", v.Section == "inbox", v.Waiting} },
 		"lines":    func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }, "diffClass": diffClass,

@@ -52,6 +52,7 @@ type request struct {
 	seq          uint64
 	begun        time.Time
 	method, name string
+	bytes        int
 	asks         uint64 // hash of what it asks for
 	callRound
 }
@@ -63,8 +64,9 @@ type hashes struct {
 }
 
 // complete adds to a message what is known of its connection and of the messages that it belongs to. client is the
-// name that the message gives for its sender.
-func (p *pairing) complete(m *Message, w *wire, client string, h hashes) {
+// name that the message gives for its sender. It returns the size of the request that the message answers, 0 if that
+// is not known.
+func (p *pairing) complete(m *Message, w *wire, client string, h hashes) (asked int) {
 	c := p.conn(w)
 	if client != "" && m.FromClient {
 		c.client = client
@@ -81,7 +83,7 @@ func (p *pairing) complete(m *Message, w *wire, client string, h hashes) {
 	case m.Kind == Request:
 		p.request(m, c, h)
 	case m.isAnswer():
-		p.answer(m, c, h.state)
+		asked = p.answer(m, c, h.state)
 		if w.overHTTP && len(c.calls) == 0 {
 			p.conns.delete(w.conn)
 		}
@@ -89,6 +91,7 @@ func (p *pairing) complete(m *Message, w *wire, client string, h hashes) {
 	if w.ends {
 		p.conns.delete(w.conn)
 	}
+	return asked
 }
 
 // learn notes what an HTTP request or response without a message says about its connection.
@@ -145,14 +148,15 @@ func (p *pairing) request(m *Message, c *conn, h hashes) {
 		}
 	}
 	key := requestKey{c.scope, m.FromClient, m.ID}
-	p.requests.set(key, request{m.Seq, m.Time, m.Method, m.Name, h.asks, m.callRound()})
+	p.requests.set(key, request{m.Seq, m.Time, m.Method, m.Name, m.Bytes, h.asks, m.callRound()})
 }
 
-func (p *pairing) answer(m *Message, c *conn, state uint64) {
+// answer returns the size of the request.
+func (p *pairing) answer(m *Message, c *conn, state uint64) int {
 	key := requestKey{c.scope, !m.FromClient, m.ID}
 	asked := p.requests.get(key)
 	if asked.seq == 0 {
-		return
+		return 0
 	}
 	p.requests.delete(key)
 	m.Request, m.Method, m.Name = asked.seq, asked.method, asked.name
@@ -165,6 +169,7 @@ func (p *pairing) answer(m *Message, c *conn, state uint64) {
 	if m.Asks && state != 0 {
 		p.rounds.set(state, asked.callRound)
 	}
+	return asked.bytes
 }
 
 func (m *Message) setCall(r callRound) { m.Call, m.Round, m.Origin = r.call, r.round, r.origin }

@@ -21,6 +21,7 @@ type Recorder struct {
 	ring    []Message     // guarded by mu: the message with Seq n is at (n-1) modulo Capacity
 	last    uint64        // guarded by mu: the Seq of the newest message
 	pairs   pairing       // guarded by mu
+	used    usage         // guarded by mu
 	changed chan struct{} // guarded by mu: closed by the next message, nil if nobody waits for one
 }
 
@@ -62,7 +63,7 @@ func (r *Recorder) add(now time.Time, w *wire, e *envelope, size int) {
 	if len(e.trace) > 0 {
 		m.Trace = string(e.trace)
 	}
-	r.pairs.complete(m, w, client, h)
+	r.used.note(m, r.pairs.complete(m, w, client, h))
 }
 
 // recordHTTP learns what an HTTP request or response without a message says about its session, and adds a response
