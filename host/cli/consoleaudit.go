@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host/audit"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // DecisionWords implements console.AuditSource.
@@ -72,11 +73,26 @@ func (s *consoleSource) Config(context.Context) (*console.Config, error) {
 	for _, f := range c.Warnings {
 		out.Notes = append(out.Notes, f.Error())
 	}
+	lines, err := config.ShownLines(s.host.path, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lines {
+		out.Lines = append(out.Lines, console.ConfigLine(l))
+	}
+	statuses := s.host.statuses()
 	for i := range c.Upstreams {
 		u := showUpstream(&c.Upstreams[i])
-		out.Servers = append(out.Servers, console.ConfiguredServer{
+		shown := console.ConfiguredServer{
 			Name: u.Name, State: u.State, Reached: u.Reached, Target: u.Target, Variables: u.Variables, Headers: u.Headers, Rules: describeRules(&c.Upstreams[i].Settings.Rules),
-		})
+		}
+		if program, ok := c.Upstreams[i].Target.(*mcpclient.CommandTarget); ok {
+			shown.Arguments = config.ShownArguments(program.Args)
+		}
+		if at := slices.IndexFunc(statuses, func(s host.Status) bool { return s.Key == u.Name }); at >= 0 {
+			shown.Now, shown.Reason, shown.Command = statuses[at].State, brief(statuses[at].Reason), s.host.mendingCommand(&statuses[at])
+		}
+		out.Servers = append(out.Servers, shown)
 	}
 	for _, name := range c.Disabled {
 		out.Servers = append(out.Servers, console.ConfiguredServer{Name: name, State: "disabled"})

@@ -5,3 +5,6 @@ func (c Client) FilesOn(env Env, system string) []string { return c.files(env, s
 
 // ProjectFiles returns the files of a project, relative to its directory.
 func (c Client) ProjectFiles() []string { return c.project }
+
+// MaxShownText is a limit, for the comparison with docs/limits.md.
+const MaxShownText = maxShownText
