@@ -387,6 +387,9 @@ func (h *hostProcess) approveAndAdmit(ctx context.Context, u *host.Upstream) (*h
 // findings and, with --calls, calls.
 func (h *hostProcess) recordDecision(d host.Decision) error {
 	h.console.calls.Record(&d)
+	if h.telemetry != nil {
+		h.telemetry.Decide(d)
+	}
 	if h.audit != nil {
 		if err := h.audit.Write(d); err != nil {
 			return err

@@ -30,8 +30,8 @@ func (t *telemetryFlags) declare(f *flag.FlagSet) {
 const collectorVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 // openTelemetry returns the telemetry that flags and environment ask for, nil for none. From then on the
-// metrics are served, also to the networks of readers.
-func (m *Main) openTelemetry(ctx context.Context, flags telemetryFlags, readers []netip.Prefix) (*telemetry.Telemetry, error) {
+// metrics are served, also to the networks of readers. public says that other machines can reach the host.
+func (m *Main) openTelemetry(ctx context.Context, flags telemetryFlags, readers []netip.Prefix, public bool) (*telemetry.Telemetry, error) {
 	if flags.collector == "" {
 		flags.collector, _ = m.getenv(collectorVariable)
 	}
@@ -48,7 +48,7 @@ func (m *Main) openTelemetry(ctx context.Context, flags telemetryFlags, readers 
 	if err != nil {
 		return nil, err
 	}
-	t, err := telemetry.Open(ctx, telemetry.Options{Collector: flags.collector, Prometheus: listener != nil, Logger: m.logger()})
+	t, err := telemetry.Open(ctx, telemetry.Options{Collector: flags.collector, Prometheus: listener != nil, PublicEndpoint: public, Logger: m.logger()})
 	if err != nil {
 		return nil, usagef("--otlp: %w", err)
 	}

@@ -78,8 +78,11 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	if v.telemetry, err = m.openTelemetry(ctx, v.reports, v.transport.trusted); err != nil {
+	if v.telemetry, err = m.openTelemetry(ctx, v.reports, v.transport.trusted, v.isPublic(listener.Addr())); err != nil {
 		return err
+	}
+	if v.telemetry != nil && v.engine != nil {
+		v.engine.Wrap(v.telemetry.Store, v.telemetry.Bus)
 	}
 	s := &summary{to: m, base: v.transport.baseURL(listener.Addr())}
 	web, err := v.names.options(slices.Concat(v.auth.hosts(), v.transport.domains)...)
@@ -120,6 +123,13 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	defer v.replicas.run(ctx)()
 	defer v.gateway.Close() // before another host starts processes of the same callers
 	return v.serve(ctx, listener, s, protection, v.newConsole(s.base, web.AllowedHosts, v.auth.required()))
+}
+
+// isPublic reports whether clients on other machines can reach the host at its address: they are behind a proxy, or the address is
+// that of a network.
+func (v *upCommand) isPublic(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return len(v.transport.trusted) > 0 || ok && !tcp.IP.IsLoopback()
 }
 
 // startRecording records from now on, if --record says so.

@@ -143,6 +143,12 @@ func (e *Engine) Part(name string) (mcp.Store, error) {
 	return store.Sealed(store.Prefixed(e.values, "host/"+name+"/"), e.derived(name)...)
 }
 
+// Wrap replaces the store and the bus of the engine by what the functions return, to measure them for instance.
+// It must be called before Part, and before Bus is used.
+func (e *Engine) Wrap(values func(mcp.Store) mcp.Store, bus func(mcp.Bus) mcp.Bus) {
+	e.values, e.Bus = values(e.values), bus(e.Bus)
+}
+
 // derived returns the keys of one part.
 func (e *Engine) derived(name string) []mcpserver.Key {
 	keys := make([]mcpserver.Key, len(e.keys))

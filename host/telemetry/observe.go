@@ -42,7 +42,7 @@ type Sources struct {
 //	fondaco.host.requests.waiting            requests of clients that wait to run
 //	fondaco.host.questions.waiting           questions that wait for the user
 func (t *Telemetry) Observe(s Sources) error {
-	m := t.meters.Meter("github.com/fondaco/fondaco/host/telemetry")
+	m := t.meter()
 	var errs [7]error
 	gauge := func(i int, name, unit, description string) (g metric.Int64ObservableGauge) {
 		g, errs[i] = m.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))

@@ -19,9 +19,11 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	promexporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -39,6 +41,9 @@ type Options struct {
 	Collector string
 	// Prometheus makes Handler serve the metrics.
 	Prometheus bool
+	// PublicEndpoint is for a host that other machines can reach: the spans of their requests are linked to theirs,
+	// and begin traces of their own. See mcpotel.Options.
+	PublicEndpoint bool
 	// Logger gets a line for each export that has failed, of all of the process, because OpenTelemetry
 	// reports them in one place. Default: slog.Default.
 	Logger *slog.Logger
@@ -46,9 +51,11 @@ type Options struct {
 
 // Telemetry makes the spans and metrics of a host. It is safe for concurrent use.
 type Telemetry struct {
-	tracers *sdktrace.TracerProvider
+	tracers *sdktrace.TracerProvider // nil without a collector
 	meters  *sdkmetric.MeterProvider
 	handler http.Handler // nil without Prometheus
+	public  bool         // Options.PublicEndpoint
+	host    instruments
 }
 
 // Open returns the telemetry of a host. It connects to nothing yet: a collector that cannot be reached is
@@ -60,28 +67,25 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, fmt.Errorf("open telemetry: describe the host: %w", err)
 	}
-	traces := []sdktrace.TracerProviderOption{sdktrace.WithResource(described)}
 	metrics := []sdkmetric.Option{sdkmetric.WithResource(described)}
 	logger := cmp.Or(o.Logger, slog.Default())
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("telemetry: not sent", "error", err) }))
-	t := new(Telemetry)
+	t := &Telemetry{public: o.PublicEndpoint}
 	if o.Collector != "" {
 		base, err := collectorURL(o.Collector)
 		if err != nil {
 			return nil, fmt.Errorf("open telemetry: %w", err)
 		}
-		spans, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(base+"/v1/traces"))
+		spans, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(base+"/v1/traces"), otlptracehttp.WithProxy(refuseRedirects))
 		if err != nil {
 			return nil, fmt.Errorf("open telemetry: spans: %w", err)
 		}
-		numbers, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(base+"/v1/metrics"))
+		numbers, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(base+"/v1/metrics"), otlpmetrichttp.WithProxy(refuseRedirects))
 		if err != nil {
 			return nil, fmt.Errorf("open telemetry: metrics: %w", err)
 		}
-		traces = append(traces, sdktrace.WithBatcher(spans))
+		t.tracers = sdktrace.NewTracerProvider(sdktrace.WithResource(described), sdktrace.WithBatcher(spans))
 		metrics = append(metrics, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(numbers)))
-	} else {
-		traces = append(traces, sdktrace.WithSampler(sdktrace.NeverSample()))
 	}
 	if o.Prometheus {
 		registry := prometheus.NewRegistry()
@@ -92,8 +96,26 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 		metrics = append(metrics, sdkmetric.WithReader(reader))
 		t.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	}
-	t.tracers, t.meters = sdktrace.NewTracerProvider(traces...), sdkmetric.NewMeterProvider(metrics...)
+	t.meters = sdkmetric.NewMeterProvider(metrics...)
+	if t.host, err = newInstruments(t.meter()); err != nil {
+		return nil, fmt.Errorf("open telemetry: %w", err)
+	}
 	return t, nil
+}
+
+// meter returns the meter of the host's own metrics.
+func (t *Telemetry) meter() metric.Meter {
+	return t.meters.Meter("github.com/fondaco/fondaco/host/telemetry")
+}
+
+// refuseRedirects is the function that finds the proxy for a request of an exporter. It refuses those that follow
+// a redirect: the headers of OTEL_EXPORTER_OTLP_HEADERS, which have secrets, would go to wherever it leads. The exporters have
+// no other way to do so that keeps the certificates of the environment.
+func refuseRedirects(r *http.Request) (*url.URL, error) {
+	if r.Response != nil {
+		return nil, fmt.Errorf("the collector redirects to %s://%s: want the URL that takes the telemetry itself", r.URL.Scheme, r.URL.Host)
+	}
+	return http.ProxyFromEnvironment(r)
 }
 
 // collectorURL returns the URL without a slash at the end.
@@ -112,7 +134,11 @@ func collectorURL(text string) (string, error) {
 
 // options returns the options of one side.
 func (t *Telemetry) options(attrs ...attribute.KeyValue) *mcpotel.Options {
-	return &mcpotel.Options{TracerProvider: t.tracers, MeterProvider: t.meters, Attributes: attrs}
+	o := &mcpotel.Options{TracerProvider: noop.NewTracerProvider(), MeterProvider: t.meters, Attributes: attrs, PublicEndpoint: t.public, MessageSizes: true}
+	if t.tracers != nil {
+		o.TracerProvider = t.tracers
+	}
+	return o
 }
 
 // Server returns the options of the server that clients of the host use, with its telemetry.
@@ -131,5 +157,9 @@ func (t *Telemetry) Handler() http.Handler { return t.handler }
 
 // Close sends what is not sent yet, until ctx is done, and ends the telemetry.
 func (t *Telemetry) Close(ctx context.Context) error {
-	return errors.Join(t.tracers.Shutdown(ctx), t.meters.Shutdown(ctx))
+	var err error
+	if t.tracers != nil {
+		err = t.tracers.Shutdown(ctx)
+	}
+	return errors.Join(err, t.meters.Shutdown(ctx))
 }

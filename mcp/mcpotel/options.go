@@ -21,7 +21,8 @@ type Options struct {
 	Attributes []attribute.KeyValue
 	// PublicEndpoint is for servers whose clients are not trusted: the span of a request begins a
 	// trace of its own, with a link to that of the client, so that clients do not decide what is
-	// sampled; their baggage is ignored. Default: the span continues the trace of the client.
+	// sampled; their baggage is ignored. The local user (mcp.PrincipalLocal: standard streams, Unix sockets,
+	// memory) is trusted. Default: the span continues the trace of the client.
 	PublicEndpoint bool
 	// ResourceURIs adds the URI of a resource to spans (mcp.resource.uri), cut to 256 bytes. URIs
 	// can have secrets. Default: spans have no URIs.

@@ -120,10 +120,11 @@ func (s *server) withParent(ctx context.Context, r *mcpserver.Request) (parent c
 	if remote.Parent == "" && !ambient.IsValid() {
 		remote = traceOfHeader(r.Header())
 	}
+	public := s.options.PublicEndpoint && r.Principal() != mcp.PrincipalLocal
 	switch {
-	case s.options.PublicEndpoint && remote.Parent != "":
+	case public && remote.Parent != "":
 		return ctx, spanContextOf(remote)
-	case s.options.PublicEndpoint:
+	case public:
 		return ctx, trace.SpanContext{}
 	case remote.Parent != "":
 		return withRemote(withBaggage(ctx, remote), remote), ambient

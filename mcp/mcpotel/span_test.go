@@ -388,6 +388,21 @@ func TestParentOfARequest(t *testing.T) {
 	}
 }
 
+// The local user of a public endpoint is trusted.
+func TestLocalUserContinuesItsTrace(t *testing.T) {
+	b := newBackend(sdktrace.AlwaysSample())
+	o := b.options()
+	o.PublicEndpoint = true
+	c := connect(t, mcpclient.InProcess(b.weather(nil, o)), mcpotel.Client(nil, b.options()))
+	if _, err := c.CallTool(t.Context(), "forecast", city{"Rome"}); err != nil {
+		t.Fatal(err)
+	}
+	server, client := b.span(t, trace.SpanKindServer, "tools/call forecast"), b.span(t, trace.SpanKindClient, "tools/call forecast")
+	if server.Parent().SpanID() != client.SpanContext().SpanID() {
+		t.Errorf("got parent %s, want the span of the client", server.Parent().SpanID())
+	}
+}
+
 // TestUnsampledTraceStaysUnsampled: the client does not sample, and the server follows it.
 func TestUnsampledTraceStaysUnsampled(t *testing.T) {
 	atClient, atServer := newBackend(sdktrace.NeverSample()), newBackend(sdktrace.ParentBased(sdktrace.AlwaysSample()))
