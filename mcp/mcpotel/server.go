@@ -20,7 +20,7 @@ import (
 // is below that of the telemetry.
 //
 // Each request and notification that has a handler has a span of kind server, and each request that the
-// server sends to a client a span of kind client. The context of the handler has the span, and so have
+// server sends to a client a span of kind client, whose trace context is sent with it. The context of the handler has the span, and so have
 // the requests that the handler sends with clients of package mcpclient. In the stateless era each round
 // of a call has a span, with a link to that of the round before. Work of a task has a span below that of
 // its call; when another process runs the work again, its span has a link to that of the call. What the
@@ -92,7 +92,11 @@ func (s *server) seriesOf(r *mcpserver.Request) series {
 // begin starts the span of a message.
 func (s *server) begin(ctx context.Context, op *operation, r *mcpserver.Request) context.Context {
 	if r.Outbound() {
-		return op.begin(ctx, clientKind)
+		ctx = op.begin(ctx, clientKind)
+		if t := traceOf(ctx); t.Parent != "" {
+			ctx = mcp.ContextWithTrace(ctx, t)
+		}
+		return ctx
 	}
 	ctx, link := s.withParent(ctx, r)
 	ctx = op.begin(ctx, serverKind)

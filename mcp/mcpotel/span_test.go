@@ -240,7 +240,10 @@ func TestQuestionsHaveSpansBelowTheirCall(t *testing.T) {
 	if question.Parent().SpanID() != call.SpanContext().SpanID() {
 		t.Errorf("got parent %s, want the call", question.Parent().SpanID())
 	}
-	b.span(t, trace.SpanKindServer, "elicitation/create") // of the client, which handles it
+	answered := b.span(t, trace.SpanKindServer, "elicitation/create") // of the client, which handles it
+	if answered.Parent().SpanID() != question.SpanContext().SpanID() {
+		t.Errorf("got parent %s of the span of the client, want that of the question: %s", answered.Parent().SpanID(), question.SpanContext().SpanID())
+	}
 }
 
 func TestTaskHasASpanBelowItsCall(t *testing.T) {

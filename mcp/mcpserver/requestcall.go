@@ -13,7 +13,8 @@ import (
 // while the request r runs, and decodes the result into out, a pointer or nil. It sends
 // nothing and returns an error: of CodeMissingCapability when the client did not declare
 // the capability, ErrCannotAsk when the revision has no such requests, and ErrNotInCall
-// when r is nil. An error response of the client is an *mcp.Error with Remote set. It is
+// when r is nil. An error response of the client is an *mcp.Error with Remote set. The
+// trace context of ctx is sent unless params have one, see mcp.ContextWithTrace. It is
 // safe for concurrent use. Use [Ask] and [AskAll] for code that works in every revision.
 func (r *Request) Call(ctx context.Context, method string, params, out any) error {
 	if r == nil {
@@ -41,6 +42,7 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 	if err != nil {
 		return err
 	}
+	q.AddTrace(mcp.TraceFrom(ctx))
 	if q.ElicitationID != "" {
 		r.server.urlElicitations.add(r.in.Owner(), r.in.Session, q.ElicitationURL, q.ElicitationID)
 	}

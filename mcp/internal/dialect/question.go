@@ -7,6 +7,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // Question is a server's request to a client, encoded for the client's
@@ -37,6 +38,36 @@ func (c *Call) Question(method string, params any) (*Question, error) {
 	var err error
 	q.params, err = c.questionParams(method, params)
 	return q, err
+}
+
+// AddTrace adds a trace context to the metadata of the question, unless it has one.
+func (q *Question) AddTrace(t mcp.Trace) {
+	if t == (mcp.Trace{}) {
+		return
+	}
+	members, meta, err := splitMeta(q.params)
+	if err != nil || meta[mcp.MetaTraceparent] != nil || meta[mcp.MetaTracestate] != nil {
+		return
+	}
+	if meta == nil {
+		meta = make(mcp.Meta)
+	}
+	for _, m := range [...]struct{ name, value string }{
+		{mcp.MetaTraceparent, t.Parent}, {mcp.MetaTracestate, t.State}, {mcp.MetaBaggage, t.Baggage},
+	} {
+		if m.value != "" && meta[m.name] == nil {
+			meta[m.name] = rawjson.AppendString(nil, m.value)
+		}
+	}
+	raw, err := json.Marshal(meta, json.Deterministic(true))
+	if err != nil {
+		return
+	}
+	params := append([]byte(`{"_meta":`), raw...)
+	if len(members) > 0 {
+		params = append(append(params, ','), members...)
+	}
+	q.params = append(params, '}')
 }
 
 // Encode returns the message under the given id.
