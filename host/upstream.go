@@ -165,6 +165,9 @@ type Status struct {
 	// opened a new one. SessionLost is when that happened last.
 	SessionsLost int       `json:"sessionsLost,omitzero"`
 	SessionLost  time.Time `json:"sessionLost,omitzero"`
+	// WantsKey says, in the state "sign in", that the server wants a key or token from the configuration: it
+	// refuses the one that it got, or does not say where to sign in.
+	WantsKey bool `json:"wantsKey,omitzero"`
 	// Retry is the time of the next attempt if the state is failed or suspended.
 	Retry time.Time `json:"retry,omitzero"`
 	// Revision is the protocol revision of the last connection.

@@ -335,6 +335,18 @@ func showToken(server string, held *mcpauth.TokenStatus) shownToken {
 	return s
 }
 
+// credentialsCommand is the command that gives a server in the state "sign in" what it wants: a sign-in, or a key.
+func (m *Main) credentialsCommand(s *host.Status, config string) string {
+	if !s.WantsKey {
+		return m.signInCommand(s.Key, config)
+	}
+	command := m.program() + " set " + quote(cleanLine(s.Key)) + " --header 'Authorization: Bearer KEY'"
+	if config != "" {
+		command += " --config " + quote(config)
+	}
+	return command
+}
+
 // signInCommand is the command that signs in to a server of the current configuration.
 func (m *Main) signInCommand(server, config string) string {
 	command := m.program() + " auth login " + quote(cleanLine(server))

@@ -59,7 +59,7 @@ func (v *callCommand) run(ctx context.Context, m *Main, operands []string) error
 	if err != nil {
 		return p.afterQuestions(err)
 	}
-	return v.show(p, m, tool, result)
+	return v.show(ctx, p, m, tool, result)
 }
 
 // afterQuestions returns the error of a call. If a question was declined, the exit code
@@ -115,7 +115,7 @@ func (m *Main) readArguments(known *arguments, words []string) (jsontext.Value, 
 }
 
 // show prints the result of a tool. The text of a failed call goes to standard error.
-func (v *callCommand) show(p *serverConn, m *Main, tool mcp.Tool, result *mcp.CallToolResult) error {
+func (v *callCommand) show(ctx context.Context, p *serverConn, m *Main, tool mcp.Tool, result *mcp.CallToolResult) error {
 	switch {
 	case v.json:
 		if err := m.writeDocument(document{"result": result}); err != nil {
@@ -132,7 +132,7 @@ func (v *callCommand) show(p *serverConn, m *Main, tool mcp.Tool, result *mcp.Ca
 	case !result.IsError:
 		return nil
 	case refusalReason(result) == host.RefusedSignIn:
-		return codedErrorf(exitSignIn, "%s signs in", m.signInCommand(keyIn(tool.Name), p.config))
+		return p.credentialsError(ctx, m, keyIn(tool.Name))
 	case refusalReason(result) == host.RefusedRecord:
 		return errTool
 	case result.Meta[host.MetaRefused] != nil, p.questions.wereDeclined():

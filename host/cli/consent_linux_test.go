@@ -77,6 +77,7 @@ func (h *consentHost) callOf(t *testing.T, server string, args ...string) (ended
 
 func TestConsentIsGivenOnTheTerminalOfTheHost(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-219b")
 	h := newConsentHost(t)
 	ended := h.call(t, "a=1")
 	h.press(t, `(?s)1 Allow a call of one/describe\?.*arguments  \{"a":1\}.*client     fondaco-cli.*answer 1 yes --code \d{6}.*Allow call 1 of one/describe\?.*N no\] `, "y\n")

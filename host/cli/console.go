@@ -54,7 +54,7 @@ func (h *hostProcess) mendingCommand(s *host.Status) string {
 	case h.inspected != nil:
 		return h.mendingInspected(s)
 	case s.State == host.NeedsSignIn:
-		return h.main.signInCommand(s.Key, h.config)
+		return h.main.credentialsCommand(s, h.config)
 	case s.State == host.NeedsApproval, s.WaitingCount > 0:
 		return h.main.approveCommand(s.Key, h.config)
 	case s.State == host.Failed, s.State == host.Suspended:

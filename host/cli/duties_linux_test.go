@@ -151,3 +151,17 @@ func TestResultsOfAServerAreSentAndKeptNowhereElse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTerminalNamesTheCommandForAServerThatRefusesItsKey(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "E-10")
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(web.Close)
+	home := userHome(t, fmt.Sprintf(`{"mcpServers": {"locked": {"url": %q, "headers": {"Authorization": "Bearer old"}}}}`, web.URL))
+	h := &consentHost{inTerminalAt(t, home, []string{userKey}, "up", "--yes", "--addr", "127.0.0.1:0"), home}
+	h.screen.await(t, `upstream   locked    sign in    \S+ set locked --header 'Authorization: Bearer KEY'`)
+	h.press(t, `Ctrl-C stops it`, ctrlC)
+	if screen, code := h.end(t); code != 0 {
+		t.Errorf("got %q, %d, want it ended", screen, code)
+	}
+}

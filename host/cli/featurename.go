@@ -143,6 +143,9 @@ func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error
 		err := fmt.Errorf("server %q is not started: %s; %s shows and approves it", s.Key, strings.TrimPrefix(s.Reason, string(host.NeedsApproval)+": "), m.approveCommand(s.Key, p.config))
 		return &codedError{exitConsent, &hiddenError{err, s.Key, host.OutcomeWithheld, "the server is not approved"}}
 	case host.NeedsSignIn:
+		if s.WantsKey {
+			return codedErrorf(exitSignIn, "server %q refuses its key, or has none: %s; %s gives it one", s.Key, s.Reason, m.credentialsCommand(&s, p.config))
+		}
 		return codedErrorf(exitSignIn, "server %q requires authorization; %s signs in", s.Key, m.signInCommand(s.Key, p.config))
 	case host.Failed, host.Suspended:
 		return codedErrorf(exitUnreachable, "server %q: %s: %s%s", s.Key, s.State, s.Reason, withheldNote(s))
@@ -150,6 +153,22 @@ func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error
 		return codedErrorf(exitUnreachable, "server %q is still starting", s.Key)
 	}
 	return nil
+}
+
+// credentialsError is the error of a call whose server wants credentials.
+func (p *serverConn) credentialsError(ctx context.Context, m *Main, key string) error {
+	s := host.Status{Key: key}
+	if p.statuses != nil {
+		all, _ := p.statuses(ctx) // without it a sign-in is the most likely
+		if i := slices.IndexFunc(all, func(one host.Status) bool { return one.Key == key }); i >= 0 {
+			s = all[i]
+		}
+	}
+	what := "signs in"
+	if s.WantsKey {
+		what = "gives the server another key"
+	}
+	return codedErrorf(exitSignIn, "%s %s", m.credentialsCommand(&s, p.config), what)
 }
 
 // noneReachable returns an error if the server is a host that reaches none of its

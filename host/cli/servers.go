@@ -43,7 +43,7 @@ func (v *serversCommand) run(ctx context.Context, m *Main, operands []string) er
 	if v.json {
 		return m.writeDocument(document{"servers": all})
 	}
-	return m.writeServers(all)
+	return m.writeServers(all, p.config)
 }
 
 // servers returns the upstreams of a host, or the server itself in the same form.
@@ -71,11 +71,11 @@ func (p *serverConn) servers(ctx context.Context, v *serversCommand) ([]host.Sta
 
 func count[T any](items []T, err error) (int, error) { return len(items), err }
 
-func (m *Main) writeServers(all []host.Status) error {
+func (m *Main) writeServers(all []host.Status, config string) error {
 	t := table{head: []string{"SERVER", "STATE", "REVISION", "TOOLS", "RESOURCES", "PROMPTS", "PROCESSES", "REACHED", "NOTE"}, style: styleOfState}
 	for _, s := range all {
 		t.rows = append(t.rows, []string{
-			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), processCount(s), s.Transport, serverNote(s),
+			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), processCount(s), s.Transport, m.serverNote(s, config),
 		})
 	}
 	return m.writeTable(t)
@@ -89,9 +89,13 @@ func processCount(s host.Status) string {
 	return strconv.Itoa(s.Processes)
 }
 
-// serverNote describes the state of a server on one line.
-func serverNote(s host.Status) string {
+// serverNote describes the state of a server on one line, with the command if it waits for the user.
+func (m *Main) serverNote(s host.Status, config string) string {
 	switch {
+	case s.State == host.NeedsSignIn:
+		return m.credentialsCommand(&s, config)
+	case s.State == host.NeedsApproval:
+		return m.approveCommand(s.Key, config)
 	case s.Reason != "":
 		return brief(s.Reason)
 	case s.SessionsLost > 0:
@@ -162,7 +166,7 @@ func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 	if v.json {
 		return m.writeDocument(document{"server": s})
 	}
-	if err := m.writeServers([]host.Status{s}); err != nil {
+	if err := m.writeServers([]host.Status{s}, p.config); err != nil {
 		return err
 	}
 	var lines []string

@@ -110,7 +110,7 @@ func (s *summary) describe(u host.Status) string {
 	case host.NeedsApproval:
 		return fmt.Sprintf("%s   %s", s.to.approveCommand(u.Key, s.config), strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))
 	case host.NeedsSignIn:
-		return s.to.signInCommand(u.Key, s.config)
+		return s.to.credentialsCommand(&u, s.config)
 	case host.Starting:
 		return u.Transport + ", available when it is ready"
 	case host.Idle:

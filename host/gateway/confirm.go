@@ -13,7 +13,6 @@ import (
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -207,7 +206,7 @@ func refusalResult(err error) (mcp.Result, error) {
 	why := host.RefusedConsent
 	_, noConsent := errors.AsType[*host.NoConsentError](err)
 	switch {
-	case errors.Is(err, mcpauth.ErrSignInRequired):
+	case link.WantsCredentials(err):
 		why = host.RefusedSignIn
 	case isNotRecorded(err):
 		why = host.RefusedRecord

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -99,7 +99,7 @@ func (c *connector) connect(ctx context.Context, o *mcpclient.Options) (*mcpclie
 		d.Outcome = host.OutcomeWithheld
 		c.record(d, nil) // the reason contains the command line, which may hold private arguments
 		return nil, err
-	case errors.Is(err, mcpauth.ErrSignInRequired): // the revision is still unknown
+	case link.WantsCredentials(err): // the revision is still unknown
 		d.Outcome = host.OutcomeFailed
 	default:
 		d.Outcome = host.OutcomeFailed

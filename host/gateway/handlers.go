@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/host/gateway/relay"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -53,8 +51,8 @@ func (u handlers) callTool(entry catalog.Entry[mcp.Tool], on *link.Conn) mcpserv
 				delete(called.Meta, host.MetaRefused) // only the host may set it
 				u.source.ResultURIs(ctx).ClaimLinks(called.Content)
 			}
-			if errors.Is(err, mcpauth.ErrSignInRequired) {
-				return refusalResult(fmt.Errorf("%w; \"fondaco auth login %s\" signs in", err, u.Key))
+			if link.WantsCredentials(err) {
+				return refusalResult(u.credentialsError(err))
 			}
 			if isNotRecorded(err) {
 				return refusalResult(err)

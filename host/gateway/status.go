@@ -1,6 +1,11 @@
 package gateway
 
-import "github.com/fondaco/fondaco/host"
+import (
+	"fmt"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway/link"
+)
 
 // reportState calls OnStatus after a change of state, except for attempts to start. Before that it withdraws
 // the features of an upstream whose connection is in a state without them, and registers them again
@@ -36,4 +41,14 @@ func (u *upstream) status() host.Status {
 	u.source.FillStatus(&s)
 	s.Omitted = append(s.Omitted, u.floods()...)
 	return s
+}
+
+// credentialsError returns the error of a call whose upstream wants credentials, with the command that the user
+// types.
+func (u *upstream) credentialsError(err error) error {
+	var s host.Status
+	if u.pool.SharedConn().FillStatus(&s); s.WantsKey || link.WantsKey(err) {
+		return fmt.Errorf("%w; \"fondaco set %s --header 'Authorization: Bearer KEY'\" gives it another key", err, u.Key)
+	}
+	return fmt.Errorf("%w; \"fondaco auth login %s\" signs in", err, u.Key)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -72,7 +71,7 @@ func (l Lease) Release(err error) {
 	if _, lost := errors.AsType[*mcpclient.LostError](err); lost && l.conn.state.withdraw(l.Client) {
 		l.conn.reportLoss(err) // the client reports the loss of a connection, but not that of one stream
 	}
-	if errors.Is(err, mcpauth.ErrSignInRequired) {
+	if WantsCredentials(err) {
 		l.conn.state.withdraw(l.Client)
 		l.conn.reportLoss(err)
 		l.shared.state.withdraw(nil) // it uses the same token

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -228,7 +227,10 @@ func (l *loop) recordEnd(err error, lasted time.Duration) {
 		l.setState(host.Idle, "", time.Time{})
 	case errors.Is(err, host.ErrNeedsApproval):
 		l.setState(host.NeedsApproval, err.Error(), time.Time{})
-	case errors.Is(err, mcpauth.ErrSignInRequired):
+	case WantsKey(err): // the server may be the one that is wrong, and no sign-in says when it is right
+		l.state.setWantsKey(err.Error(), time.Now().Add(suspendedPause))
+		l.notifyState()
+	case WantsCredentials(err):
 		l.setState(host.NeedsSignIn, err.Error(), time.Time{})
 	default:
 		state := host.Failed

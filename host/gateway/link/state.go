@@ -13,14 +13,15 @@ import (
 
 // state is the state of a connection, and its client while it is ready.
 type state struct {
-	mu      sync.Mutex // guards the fields below
-	now     host.State
-	reason  string
-	retry   time.Time // next attempt when failed or suspended
-	client  *mcpclient.Client
-	changed chan struct{} // closed at the next change of state
-	closed  bool          // Run has ended, or is about to
-	cause   error         // of the calls that end with the connection, or nil
+	mu       sync.Mutex // guards the fields below
+	now      host.State
+	reason   string
+	retry    time.Time // next attempt when failed or suspended
+	client   *mcpclient.Client
+	changed  chan struct{} // closed at the next change of state
+	wantsKey bool          // the server wants another key, when a sign-in is needed
+	closed   bool          // Run has ended, or is about to
+	cause    error         // of the calls that end with the connection, or nil
 }
 
 func newState(lazy bool) state {
@@ -85,6 +86,14 @@ func (s *state) set(now host.State, reason string, retry time.Time) {
 	s.setLocked(now, reason, retry, nil)
 }
 
+// setWantsKey changes the state to one in which the server wants another key.
+func (s *state) setWantsKey(reason string, retry time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setLocked(host.NeedsSignIn, reason, retry, nil)
+	s.wantsKey = true
+}
+
 // setReady makes the client available to leases.
 func (s *state) setReady(client *mcpclient.Client) {
 	s.mu.Lock()
@@ -94,7 +103,7 @@ func (s *state) setReady(client *mcpclient.Client) {
 
 // setLocked changes the state. The caller holds mu.
 func (s *state) setLocked(now host.State, reason string, retry time.Time, client *mcpclient.Client) {
-	s.now, s.reason, s.retry, s.client = now, host.CutText(reason, MaxReason), retry, client
+	s.now, s.reason, s.retry, s.client, s.wantsKey = now, host.CutText(reason, MaxReason), retry, client, false
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -160,5 +169,5 @@ func (s *state) isClosed() bool {
 func (s *state) fillStatus(status *host.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	status.State, status.Reason, status.Retry = s.now, s.reason, s.retry
+	status.State, status.Reason, status.Retry, status.WantsKey = s.now, s.reason, s.retry, s.wantsKey
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -95,7 +94,7 @@ func shortReason(err error) string {
 	if e, ok := errors.AsType[*link.NotReadyError](err); ok {
 		return fmt.Sprintf("%s: unavailable", e.State)
 	}
-	if errors.Is(err, mcpauth.ErrSignInRequired) {
+	if link.WantsCredentials(err) {
 		return "needs a sign-in: unavailable"
 	}
 	if e, ok := errors.AsType[*mcpclient.ExitError](err); ok {
