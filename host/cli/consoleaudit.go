@@ -84,7 +84,8 @@ func (s *consoleSource) Config(context.Context) (*console.Config, error) {
 	for i := range c.Upstreams {
 		u := showUpstream(&c.Upstreams[i])
 		shown := console.ConfiguredServer{
-			Name: u.Name, State: u.State, Reached: u.Reached, Target: u.Target, Variables: u.Variables, Headers: u.Headers, Rules: describeRules(&c.Upstreams[i].Settings.Rules),
+			Name: u.Name, State: u.State, Reached: u.Reached, Target: u.Target, Variables: u.Variables, Headers: u.Headers,
+			Roots: rootsOf(&c.Upstreams[i]), Rules: describeRules(&c.Upstreams[i].Settings.Rules),
 		}
 		if program, ok := c.Upstreams[i].Target.(*mcpclient.CommandTarget); ok {
 			shown.Arguments = config.ShownArguments(program.Args)

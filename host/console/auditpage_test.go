@@ -53,13 +53,13 @@ func TestConfigurationIsShownWithWhatTheCheckSays(t *testing.T) {
 	s := &source{configuration: console.Config{
 		Path: "/home/anna/mcp.json", Errors: []string{"line 3: unknown"}, Notes: []string{"a note"},
 		Servers: []console.ConfiguredServer{
-			{Name: "files", State: "on", Reached: "over stdio", Target: "/usr/bin/files", Arguments: []string{"--root", "/srv"}, Now: host.Failed, Reason: "exit 1", Command: "fondaco doctor files", Variables: []string{"TOKEN"}, Headers: []string{"X-Key"}, Rules: []string{"deny delete"}},
+			{Name: "files", State: "on", Reached: "over stdio", Target: "/usr/bin/files", Arguments: []string{"--root", "/srv"}, Now: host.Failed, Reason: "exit 1", Command: "fondaco doctor files", Variables: []string{"TOKEN"}, Headers: []string{"X-Key"}, Roots: []string{"/srv/data"}, Rules: []string{"deny delete"}},
 			{Name: "old", State: "disabled"},
 		},
 		Lines: []console.ConfigLine{{Text: "{"}, {Text: `  "mcpServers": 7`, Errors: []string{"found a number"}, Notes: []string{"odd"}}},
 	}}
 	body := enter(t, newConsole(t, s)).get("config")
-	for _, want := range []string{"/home/anna/mcp.json", "line 3: unknown", "a note", "files", "/usr/bin/files", "TOKEN", "X-Key", "deny delete", "old", "disabled", "<code>--root</code> <code>/srv</code>", `servers/files">Now</a>`, "exit 1", "fondaco doctor files", "  &#34;mcpServers&#34;: 7</span><strong", "error: found a number", "note: odd"} {
+	for _, want := range []string{"/home/anna/mcp.json", "line 3: unknown", "a note", "files", "/usr/bin/files", "TOKEN", "X-Key", "/srv/data", "deny delete", "old", "disabled", "<code>--root</code> <code>/srv</code>", `servers/files">Now</a>`, "exit 1", "fondaco doctor files", "  &#34;mcpServers&#34;: 7</span><strong", "error: found a number", "note: odd"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("got %s, want %s", body, want)
 		}
@@ -74,7 +74,7 @@ func TestTextsOfTheAuditLogAndTheFileAreShownAsTexts(t *testing.T) {
 	for i, text := range append([]string{"plain"}, append(hostiletext.Texts()[:120], `</td><script>alert(1)</script>`)...) {
 		s.decisions = []console.Decision{{Decision: host.Decision{Upstream: text, Name: text, Principal: text, Client: text, Reason: text, GrantedBy: text, Outcome: host.OutcomeDone}}}
 		s.configuration = console.Config{Path: text, Errors: []string{text}, Notes: []string{text}, Lines: []console.ConfigLine{{Text: text, Errors: []string{text}, Notes: []string{text}}}, Servers: []console.ConfiguredServer{
-			{Name: text, State: "on", Target: text, Arguments: []string{text}, Reason: text, Now: host.Failed, Variables: []string{text}, Headers: []string{text}, Rules: []string{text}},
+			{Name: text, State: "on", Target: text, Arguments: []string{text}, Reason: text, Now: host.Failed, Variables: []string{text}, Headers: []string{text}, Roots: []string{text}, Rules: []string{text}},
 		}}
 		for j, page := range []string{"audit", "config"} {
 			body := b.get(page)

@@ -37,6 +37,8 @@ type ConfiguredServer struct {
 	Reason, Command string
 	// Variables and Headers are names.
 	Variables, Headers []string
+	// Roots are the directories that it gets as roots, and in words whether it gets those of its client.
+	Roots []string
 	// Rules say which tools may be called, in words.
 	Rules []string
 }
