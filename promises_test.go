@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fondaco/fondaco/internal/claim"
 )
 
 const promises = "docs/security/promises.md"
@@ -20,6 +22,7 @@ type promise struct {
 // A failure means that the page of promises names a test that does not exist, or quotes what
 // no page says.
 func TestPromisesAreQuotedAndNameTestsThatExist(t *testing.T) {
+	claim.Shows(t, "R-360")
 	tests, pages := testNames(t), make(map[string]string)
 	for _, p := range readPromises(t) {
 		if _, ok := pages[p.page]; !ok {

@@ -135,6 +135,9 @@ func (m *Main) showServersBriefly(q *approval.Question) {
 		where = "  in " + p.Subject.Program.Dir
 	}
 	m.message("  %s  %s  %s%s", p.Subject.Name, state, cleanLine(p.Subject.CommandLine()), cleanLine(where))
+	for _, risk := range p.Subject.Risks() {
+		m.message("      WARNING  %s", cleanLine(risk))
+	}
 	for _, change := range p.Changes {
 		m.message("      changed  %s", cleanLine(change))
 	}

@@ -232,6 +232,9 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 	}
 	m.message("\nThe server %q is %s that %s:\n", p.Subject.Name, kind, state)
 	m.message("  %s\n", cleanLine(p.Subject.CommandLine()))
+	for _, risk := range p.Subject.Risks() {
+		m.message("  WARNING    %s", cleanLine(risk))
+	}
 	if p.Subject.Project != "" {
 		m.message("  named by   %s, a file of a project", cleanLine(p.Subject.File))
 	}
