@@ -301,6 +301,11 @@ func TestAnswersThatFitNoQuestionAreAskedForAgain(t *testing.T) {
 		c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer), mcptest.CheckOnly(mcptest.Server))
 		asks := round(t, c, "a__stay")
 		asks = round(t, c, "a__stay", with(asks, `{"action":"perhaps"}`))
+		for _, in := range asks.InputRequests {
+			if text := string(in.Params); !strings.Contains(text, "The last answer does not fit: ") || !strings.Contains(text, "perhaps") {
+				t.Errorf("%s: got %s, want it to say why it is asked again", up, text)
+			}
+		}
 		asks = round(t, c, "a__stay", mcpclient.WithInput(mcp.InputResponseParams{
 			InputResponses: map[string]jsontext.Value{"nobody.asked": jsontext.Value(adaAnswers)}, RequestState: asks.RequestState,
 		}))

@@ -64,6 +64,7 @@ type parkedCall struct {
 type parkedQuestion struct {
 	mcp.InputRequest
 	answer chan jsontext.Value
+	fault  error // of the last answer, or nil; guarded by parkedCall.mu
 }
 
 // errAbandoned ends a call whose caller sends no further round.
@@ -188,7 +189,7 @@ func (p *parkedCall) askInNextRound(ctx context.Context, method string, params, 
 	if err != nil {
 		return err
 	}
-	q := &parkedQuestion{in, make(chan jsontext.Value, 1)}
+	q := &parkedQuestion{InputRequest: in, answer: make(chan jsontext.Value, 1)}
 	key := p.addQuestion(q)
 	defer p.takeQuestion(key)
 	signal(p.hasQuestion)
@@ -226,19 +227,36 @@ func (p *parkedCall) inputRequired() *mcp.InputRequiredResult {
 	}
 	in := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(p.questions))}
 	for key, q := range p.questions {
-		in.InputRequests[key] = q.InputRequest
+		if in.InputRequests[key] = q.InputRequest; q.fault != nil {
+			in.InputRequests[key] = askedAgain(q.InputRequest, q.fault)
+		}
 	}
 	return in
 }
 
-// deliverAnswers hands the answers of one round to their questions. Invalid answers are
-// ignored, so their questions are asked again.
+// deliverAnswers hands the answers of one round to their questions. After an invalid answer a question is
+// asked again, with the reason.
 func (p *parkedCall) deliverAnswers(given map[string]jsontext.Value) {
 	for key, raw := range given {
-		if q := p.question(key); q != nil && isAnswerTo(q.Method, raw) && p.takeQuestion(key) == q {
+		q := p.question(key)
+		if q == nil {
+			continue
+		}
+		if fault := answerFault(q.Method, raw); fault != nil {
+			p.refuse(q, fault)
+			continue
+		}
+		if p.takeQuestion(key) == q {
 			q.answer <- raw
 		}
 	}
+}
+
+// refuse notes why the last answer to a question was not used.
+func (p *parkedCall) refuse(q *parkedQuestion, fault error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q.fault = fault
 }
 
 func (p *parkedCall) question(key string) *parkedQuestion {

@@ -3,7 +3,10 @@ package relay
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
+	"fmt"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -35,18 +38,46 @@ func inputRequest(method string, params any) (mcp.InputRequest, error) {
 	return mcp.InputRequest{Method: method, Params: raw}, err
 }
 
-// isAnswerTo reports whether a client's answer has the form that the method requires. The
-// server that asked checks the content of a form.
-func isAnswerTo(method string, answer jsontext.Value) bool {
+// answerFault says what is wrong with the form of a client's answer, or returns nil. The server that asked
+// checks the content of a form.
+func answerFault(method string, answer jsontext.Value) error {
 	switch method {
 	case mcp.MethodElicit:
 		var a mcp.ElicitResult
-		return json.Unmarshal(answer, &a) == nil &&
-			(a.Action == mcp.ElicitAccept || a.Action == mcp.ElicitDecline || a.Action == mcp.ElicitCancel)
+		if err := json.Unmarshal(answer, &a); err != nil {
+			return err
+		}
+		if a.Action != mcp.ElicitAccept && a.Action != mcp.ElicitDecline && a.Action != mcp.ElicitCancel {
+			return fmt.Errorf("action: found %q, want %q, %q or %q", a.Action, mcp.ElicitAccept, mcp.ElicitDecline, mcp.ElicitCancel)
+		}
+		return nil
 	case mcp.MethodCreateMessage:
 		var a mcp.CreateMessageResult
-		return json.Unmarshal(answer, &a) == nil && a.Role != "" && len(a.Content) > 0
+		err := json.Unmarshal(answer, &a)
+		if err == nil && (a.Role == "" || len(a.Content) == 0) {
+			err = errors.New("found no role, or no content")
+		}
+		return err
 	}
 	var a mcp.ListRootsResult
-	return json.Unmarshal(answer, &a) == nil
+	return json.Unmarshal(answer, &a)
+}
+
+// maxFault limits the reason in a question that is asked again, in bytes.
+const maxFault = 512
+
+// askedAgain returns a question that is asked again because of the fault of an answer. The message of an elicitation
+// says why; other questions have no text for it.
+func askedAgain(in mcp.InputRequest, fault error) mcp.InputRequest {
+	params, err := in.DecodeParams()
+	p, ok := params.(*mcp.ElicitParams)
+	if err != nil || !ok {
+		return in
+	}
+	p.Message += "\n\nThe last answer does not fit: " + shownText(host.CutText(fault.Error(), maxFault))
+	again, err := inputRequest(in.Method, p)
+	if err != nil {
+		return in
+	}
+	return again
 }
