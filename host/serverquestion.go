@@ -45,6 +45,21 @@ const (
 // can share its principal, its session.
 func (q *ServerQuestion) Caller() string { return callerName(q.Principal, q.Session) }
 
+// Texts returns the texts of the messages of a sampling request, in their order.
+func (q *ServerQuestion) Texts() (texts []string) {
+	if q.Sampling == nil {
+		return nil
+	}
+	for _, m := range q.Sampling.Messages {
+		for _, content := range m.Content {
+			if text, ok := content.(mcp.TextContent); ok {
+				texts = append(texts, text.Text)
+			}
+		}
+	}
+	return texts
+}
+
 // ServerAnswer is the answer of the user to a ServerQuestion.
 type ServerAnswer struct {
 	// Action says whether the user accepts, declines, or dismisses the question without a choice.

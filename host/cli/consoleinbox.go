@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // approvalAge is after how long what waits for approval is read again although nothing says that
@@ -46,8 +47,31 @@ func consoleQuestion(asked *consent.Question, watched bool) console.Question {
 		ID: asked.ID, Text: asked.Text, Client: asked.Client, Principal: asked.Principal, Created: asked.Created, Expires: asked.Expires,
 		NeedsCode: asked.NeedsCode || watched, ReadOnly: hasDetail(asked, consent.DetailReadOnly),
 	}
+	q.Server = consoleServerQuestion(asked)
 	for _, d := range asked.Details {
 		q.Details = append(q.Details, console.Detail(d))
+	}
+	return q
+}
+
+// consoleServerQuestion describes what a server asks, or returns nil for a call.
+func consoleServerQuestion(asked *consent.Question) *console.ServerQuestion {
+	server := asked.OfServer()
+	if server == nil {
+		return nil
+	}
+	q := new(console.ServerQuestion)
+	switch asked.Kind {
+	case consent.KindForm:
+		q.Form = server.Elicit.RequestedSchema
+	case consent.KindURL:
+		q.URL, q.Host = server.Elicit.URL, mcpclient.URLHost(server.Elicit)
+	case consent.KindSamplingRequest:
+		q.Prompt = &console.Prompt{System: server.Sampling.SystemPrompt, Texts: server.Texts()}
+	case consent.KindSamplingReply:
+		q.Answers, q.Reply = true, server.Reply.Content.Text()
+	default:
+		q.Answers = true
 	}
 	return q
 }
@@ -102,6 +126,9 @@ func (s *consoleSource) Answer(ctx context.Context, id string, given console.Ans
 		return err
 	}
 	answer := control.Answer{ID: id, Content: consent.CallAnswer(given.Allow, given.For), Code: strings.TrimSpace(given.Code)}
+	if given.Server != nil {
+		answer.Content = consent.ServerAnswerContent(given.Server)
+	}
 	showing, err := q.otherHosts(ctx)
 	switch {
 	case err != nil:

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -73,7 +74,27 @@ func TestUserAnswersAServerForAClientThatCannotShowIt(t *testing.T) {
 	if got := ended(); got != "booked second" {
 		t.Errorf("got %q, want the answer by the command", got)
 	}
-	if text, exit := h.run(t, "audit", "search", "--decision", "answer"); exit != 0 || strings.Count(text, "form") != 2 {
+
+	// The console has a page for the question, and needs the code, too.
+	link, _ := h.run(t, "open", "--print")
+	c := enterConsole(t, link)
+	ended = h.weakCall(t, "one__book")
+	code = h.screen.await(t, `answer 3 --code (\d{6})`)[1]
+	if _, page := c.get(t, "inbox/questions/3"); !strings.Contains(page, "asks you to fill in a form") || !strings.Contains(page, `name="/row"`) || strings.Contains(page, code) {
+		t.Errorf("got %s, want the form and no code", page)
+	}
+	form := url.Values{"answer": {"accept"}, "/row": {"4"}, "/window": {"true"}, "/class": {`"first"`}}
+	if status, page := c.post(t, "inbox/questions/3", form); status != 409 || !strings.Contains(page, `value="4"`) {
+		t.Errorf("got %d, %s, want the code missed, and the answer kept", status, page)
+	}
+	form.Set("code", code)
+	if status, page := c.post(t, "inbox/questions/3", form); status != 303 {
+		t.Errorf("got %d, %s, want the answer taken", status, page)
+	}
+	if got := ended(); got != "booked first" {
+		t.Errorf("got %q, want the answer in the console", got)
+	}
+	if text, exit := h.run(t, "audit", "search", "--decision", "answer"); exit != 0 || strings.Count(text, "form") != 3 {
 		t.Errorf("got %q, %d, want both answers recorded", text, exit)
 	}
 }

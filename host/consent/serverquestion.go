@@ -275,26 +275,11 @@ func checkServerAnswer(q *Question, a Answer) error {
 	case q.Kind == KindSampling && given.Text == nil:
 		return errors.New("the answer: found no text, want what the server gets in place of a model's answer")
 	case given.Texts != nil:
-		if asked := q.OfServer(); asked == nil || len(given.Texts) != countTexts(asked.Sampling) {
+		if asked := q.OfServer(); asked == nil || len(given.Texts) != len(asked.Texts()) {
 			return fmt.Errorf("the answer: found %d texts, want one for each text of the messages", len(given.Texts))
 		}
 	}
 	return nil
-}
-
-// countTexts returns the number of texts in the messages of a sampling request.
-func countTexts(p *mcp.CreateMessageParams) (n int) {
-	if p == nil {
-		return 0
-	}
-	for _, m := range p.Messages {
-		for _, content := range m.Content {
-			if _, ok := content.(mcp.TextContent); ok {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // serverDecision returns the entry in the audit log of an answer to the question of a server.

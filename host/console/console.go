@@ -116,6 +116,7 @@ func New(o Options) *Console {
 	c.page("GET", "/servers/{name}", c.server)
 	c.page("POST", "/servers/{name}/{action}", c.serverAction)
 	c.page("GET", "/inbox", c.inbox)
+	c.page("GET", "/inbox/questions/{id}", c.question)
 	c.page("POST", "/inbox/questions/{id}", c.answer)
 	c.page("POST", "/inbox/approvals/{id}", c.approve)
 	c.page("GET", "/traffic", c.messages)

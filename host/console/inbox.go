@@ -2,8 +2,11 @@ package console
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"net/http"
 	"time"
+
+	"github.com/fondaco/fondaco/host"
 )
 
 // Inbox is what waits for the user, each in the order in which it came.
@@ -20,7 +23,7 @@ type Inbox struct {
 // Len is the number of what waits.
 func (i *Inbox) Len() int { return len(i.Questions) + len(i.Approvals) }
 
-// Question is a call that needs the consent of the user.
+// Question is a call that needs the consent of the user, or what a server asks in a call.
 type Question struct {
 	ID, Text         string
 	Details          []Detail
@@ -31,6 +34,28 @@ type Question struct {
 	NeedsCode bool
 	// ReadOnly: the answer may allow all read-only tools of the server.
 	ReadOnly bool
+	// Server is what a server asks, or nil for a call.
+	Server *ServerQuestion
+}
+
+// ServerQuestion is what the user gives as the answer to a question of a server.
+type ServerQuestion struct {
+	// Form is the schema of a form, nil if the server asks for none.
+	Form jsontext.Value
+	// URL is the address to open, which has the host Host. It is empty if there is none.
+	URL, Host string
+	// Prompt is a sampling request that the model of a client gets, which the user may change.
+	Prompt *Prompt
+	// Answers: the user writes what the server gets in place of a model's answer, or changes Reply,
+	// which a model has answered.
+	Answers bool
+	Reply   string
+}
+
+// Prompt are the texts of a sampling request.
+type Prompt struct {
+	System string
+	Texts  []string
 }
 
 // Detail is a fact that a person has to know for the answer.
@@ -70,6 +95,8 @@ type Answer struct {
 	For string
 	// Code is the one that a host shows with the question, if that needs one.
 	Code string
+	// Server is the answer to a question of a server. It is nil for a call.
+	Server *host.ServerAnswer
 }
 
 // InboxSource is what the inbox needs of a host.
@@ -113,11 +140,16 @@ func (c *Console) after(w http.ResponseWriter, r *http.Request, s *session, did 
 
 // answer answers a question.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, s *session) {
+	id := r.PathValue("id")
+	if asked := c.questionOf(r.Context(), id); asked != nil && asked.Server != nil {
+		c.answerServer(w, r, s, newQuestionView(asked))
+		return
+	}
 	a := Answer{Allow: r.PostForm.Get("answer") == "allow", For: r.PostForm.Get("for"), Code: r.PostForm.Get("code")}
 	if !a.Allow {
 		a.For = ""
 	}
-	c.after(w, r, s, "answered", c.source.Answer(r.Context(), r.PathValue("id"), a))
+	c.after(w, r, s, "answered", c.source.Answer(r.Context(), id, a))
 }
 
 // approve approves what waits, or asks for the code that this needs.

@@ -141,6 +141,13 @@ func (s *source) Inbox(context.Context) console.Inbox {
 }
 
 func (s *source) Answer(_ context.Context, id string, a console.Answer) error {
+	if a.Server != nil {
+		given, err := json.Marshal(a.Server)
+		if err != nil {
+			return err
+		}
+		return s.do(fmt.Sprintf("answer %s %s %q", id, given, a.Code))
+	}
 	return s.do(fmt.Sprintf("answer %s %t %q %q", id, a.Allow, a.For, a.Code))
 }
 

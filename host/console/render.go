@@ -48,7 +48,7 @@ type view struct {
 
 // pageNames are the pages, each a template of its own in the layout.
 var pageNames = []string{
-	"front", "entered", "ended", "servers", "server", "inbox", "traffic", "recordings", "try", "tool", "resource", "watch", "check", "audit", "usage", "config",
+	"front", "entered", "ended", "servers", "server", "inbox", "question", "traffic", "recordings", "try", "tool", "resource", "watch", "check", "audit", "usage", "config",
 }
 
 func parsePages() map[string]*template.Template {

@@ -1,0 +1,125 @@
+package console
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// questionView is the page of a question of a server.
+type questionView struct {
+	*Question
+	// Fields are those of its form. Without them the form is written as JSON.
+	Fields  []*field
+	HasForm bool
+	JSON    string
+	// Code, Reply, System and Texts are what the user has written.
+	Code, Reply, System string
+	Texts               []string
+}
+
+func newQuestionView(q *Question) *questionView {
+	v := &questionView{Question: q, JSON: "{}", Reply: q.Server.Reply}
+	if q.Server.Form != nil {
+		v.Fields, v.HasForm = newForm(q.Server.Form, nil)
+	}
+	if p := q.Server.Prompt; p != nil {
+		v.System, v.Texts = p.System, p.Texts
+	}
+	return v
+}
+
+// questionOf returns the question with a number, or nil.
+func (c *Console) questionOf(ctx context.Context, id string) *Question {
+	inbox := c.source.Inbox(ctx)
+	if i := slices.IndexFunc(inbox.Questions, func(q Question) bool { return q.ID == id }); i >= 0 {
+		return &inbox.Questions[i]
+	}
+	return nil
+}
+
+// question shows a question of a server on a page of its own, on which nothing changes while the user
+// writes.
+func (c *Console) question(w http.ResponseWriter, r *http.Request, s *session) {
+	asked := c.questionOf(r.Context(), r.PathValue("id"))
+	if asked == nil || asked.Server == nil {
+		c.showInbox(w, r, s, &view{Message: "The question does not wait any more.", Failed: true})
+		return
+	}
+	c.showQuestion(w, s, newQuestionView(asked), nil)
+}
+
+// showQuestion shows the page of a question, with why the last answer was not taken.
+func (c *Console) showQuestion(w http.ResponseWriter, s *session, q *questionView, err error) {
+	v := &view{Title: "Question " + q.ID, Section: "inbox", Still: true, Data: q}
+	if err != nil {
+		v.Message, v.Failed = "Nothing was sent: "+shown(err.Error()), true
+	}
+	c.show(w, s, "question", v)
+}
+
+// answerServer answers a question of a server. If the answer is not taken, the page has what the user
+// has written.
+func (c *Console) answerServer(w http.ResponseWriter, r *http.Request, s *session, q *questionView) {
+	action := mcp.ElicitAction(r.PostForm.Get("answer"))
+	q.Code = r.PostForm.Get("code")
+	given, err := q.answer(r, action)
+	if err == nil {
+		err = c.source.Answer(r.Context(), q.ID, Answer{Server: given, Code: q.Code})
+	}
+	if err != nil {
+		c.showQuestion(w, s, q, err)
+		return
+	}
+	http.Redirect(w, r, s.path()+"inbox?did=answered", http.StatusSeeOther)
+}
+
+// answer returns the answer that the user has written, and keeps it for the page.
+func (q *questionView) answer(r *http.Request, action mcp.ElicitAction) (*host.ServerAnswer, error) {
+	a := &host.ServerAnswer{Action: action}
+	text := func(name string) string { return strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n") }
+	fill(q.Fields, r.PostForm)
+	if q.Server.Answers {
+		q.Reply = text("text")
+	}
+	if q.Server.Form != nil && !q.HasForm {
+		q.JSON = text("json")
+	}
+	if q.Server.Prompt != nil {
+		q.System = text("system")
+		q.Texts = slices.Clone(q.Texts)
+		for i := range q.Texts {
+			q.Texts[i] = text(fmt.Sprint("text", i))
+		}
+	}
+	switch action {
+	case mcp.ElicitDecline, mcp.ElicitCancel:
+		return a, nil
+	case mcp.ElicitAccept:
+	default:
+		return nil, fmt.Errorf("found the answer %.20q, want accept, decline or cancel", action)
+	}
+	switch {
+	case q.Server.Answers:
+		a.Text = &q.Reply
+	case q.Server.Prompt != nil:
+		a.SystemPrompt, a.Texts = &q.System, q.Texts
+	case q.HasForm:
+		content, err := encodeForm(q.Fields)
+		if err != nil {
+			return nil, err
+		}
+		a.Content = content
+	case q.Server.Form != nil:
+		if a.Content = jsontext.Value(q.JSON); !a.Content.IsValid() || a.Content.Kind() != '{' {
+			return nil, fmt.Errorf("found %.40q, want a JSON object", q.JSON)
+		}
+	}
+	return a, nil
+}
