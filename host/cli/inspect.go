@@ -65,7 +65,7 @@ func (v *inspectCommand) run(ctx context.Context, m *Main, operands []string) er
 	}
 	m.message("every user and program of this machine can use the server at %s/mcp\nCtrl-C stops it.", base)
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", h.gateway.Server().HTTPHandler())
+	mux.Handle("/mcp", asLocalUser(h.gateway.Server().HTTPHandler())) // as the console, so that both have one process
 	mux.Handle("/", c)
 	if err := h.gateway.Server().ServeListener(ctx, listener, mux); ctx.Err() == nil {
 		return err

@@ -84,6 +84,23 @@ func TestInspectOpensTheConsoleOnOneServer(t *testing.T) {
 	})
 }
 
+func TestInspectedServerIsOneProcessForTheConsoleAndTheEndpoint(t *testing.T) {
+	t.Parallel()
+	_, c := inspect(t, "--", "env", role+"=upstream", program(t))
+	_, page := c.post(t, "try/tool?name=server__pid", url.Values{})
+	pid := regexp.MustCompile(`<pre tabindex="0">(\d+)</pre>`).FindStringSubmatch(page)
+	if pid == nil {
+		t.Fatalf("got %s, want the number of the process", page)
+	}
+	line := regexp.MustCompile(`(?s)id="curl">(.*?)</pre>`).FindStringSubmatch(page)
+	if line == nil {
+		t.Fatalf("got %s, want a line for curl", page)
+	}
+	if _, answer := runCurl(t, html.UnescapeString(line[1])); !strings.Contains(answer, `"`+pid[1]+`"`) {
+		t.Errorf("got %s, want the process %s", answer, pid[1])
+	}
+}
+
 func TestInspectSendsHeadersToAURL(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(keyed(newScriptServer().HTTPHandler()))

@@ -34,7 +34,7 @@ type resultView struct {
 	Failed bool
 	Took   time.Duration
 	Blocks []block
-	// Revision is that of the client, and Server the server with the revision in which it got the request; it may be empty.
+	// Revision is that of the client, and Server says in which one the server got the request; it may be empty.
 	Revision mcp.Revision
 	Server   string
 	Commands commands
@@ -50,7 +50,7 @@ func (c *Console) newResult(ctx context.Context, r *Request, started time.Time) 
 	}
 	for _, s := range c.source.Servers() {
 		if s.Key == key && key != "" && !s.Revision.IsZero() {
-			v.Server = fmt.Sprintf("%s got it in %s", key, s.Revision)
+			v.Server = fmt.Sprintf("got it in %s", s.Revision)
 		}
 	}
 	return v

@@ -1,17 +1,24 @@
 package browser_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -60,10 +67,12 @@ func serve(which string) {
 			return text, nil
 		})
 		fmt.Fprintln(os.Stderr, text)
+	case "workshop":
+		addWorkshop(srv)
 	case "many":
-		for i := range 900 {
-			srv.Tool(fmt.Sprintf("tool_%03d", i), "One of many tools", func(context.Context, struct{}) (string, error) { return "done", nil })
-		}
+		addTools(srv, 900)
+	case "thousand":
+		addTools(srv, 1000)
 	default:
 		type trip struct {
 			From   string   `json:"from" doc:"airport of departure, such as TRN"`
@@ -83,6 +92,69 @@ func serve(which string) {
 	}
 	fmt.Fprintln(os.Stderr, "airline: connected to the timetable of today")
 	mcpserver.Main(srv)
+}
+
+func addTools(srv *mcpserver.Server, n int) {
+	for i := range n {
+		srv.Tool(fmt.Sprintf("tool_%03d", i), "One of many tools", func(context.Context, struct{}) (string, error) { return "done", nil })
+	}
+}
+
+// addWorkshop adds what has every kind of input and result.
+func addWorkshop(srv *mcpserver.Server) {
+	const schema = `{"type": "object", "required": ["lines"], "properties": {
+		"pay": {"oneOf": [{"title": "Card", "type": "object", "properties": {"number": {"type": "string"}}}, {"title": "Voucher", "type": "string"}]},
+		"lines": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
+		"tags": {"type": "array", "items": {"enum": ["new", "sale"]}},
+		"photo": {"type": "string", "contentEncoding": "base64", "contentMediaType": "image/png"},
+		"count": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": 3}}}`
+	srv.AddTool(mcp.Tool{Name: "order", Description: "Makes an order", InputSchema: jsontext.Value(schema)}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(string(p.Arguments))}}, nil
+	})
+	srv.Tool("media", "Returns an image, a sound and a file", func(context.Context, struct{}) (mcp.Contents, error) {
+		return mcp.Contents{mcp.Image(dot(), "image/png"), mcp.Audio(silence(), "audio/wav"), mcp.Embed(mcp.NewResourceContents("a://b.bin", "application/zip", []byte{0xff, 0x00}))}, nil
+	})
+	srv.Prompt("review", "Reviews a text", func(_ context.Context, in struct {
+		Language string `json:"language" doc:"language of the text"`
+	},
+	) ([]mcp.PromptMessage, error) {
+		return []mcp.PromptMessage{mcpserver.UserMessage("Review this in " + in.Language + ".")}, nil
+	}, mcpserver.CompleteArg("language", func(_ context.Context, r mcpserver.CompletionRequest) (found []string, err error) {
+		for _, language := range []string{"German", "Greek", "Italian"} {
+			if strings.HasPrefix(language, r.Value) {
+				found = append(found, language)
+			}
+		}
+		return found, nil
+	}))
+	for _, uri := range []string{"doc://guide/install.md", "doc://guide/use/first.md", "doc://guide/use/second.md"} {
+		srv.Resource(uri, "A page", "text/markdown", func(context.Context) ([]byte, error) { return []byte("# " + uri), nil })
+	}
+	var count atomic.Int64
+	srv.Resource("counter://now", "A counter", "text/plain", func(context.Context) ([]byte, error) { return fmt.Append(nil, "it is ", count.Load()), nil })
+	srv.Tool("count", "Changes the counter", func(context.Context, struct{}) (string, error) {
+		count.Add(1)
+		srv.Updated("counter://now")
+		return "counted", nil
+	})
+}
+
+// dot is an image of one point.
+func dot() []byte {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 40, 40)))
+	return b.Bytes()
+}
+
+// silence is a sound of a tenth of a second.
+func silence() []byte {
+	const n = 800
+	b := append([]byte("RIFF"), 0, 0, 0, 0)
+	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data"...)
+	b = binary.LittleEndian.AppendUint32(b, n)
+	b = append(b, bytes.Repeat([]byte{0x80}, n)...)
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-8))
+	return b
 }
 
 // host is a running host.

@@ -58,7 +58,7 @@ function connect() {
   const lost = document.getElementById("connection");
   stream.addEventListener("change", changed);
   stream.onopen = () => {
-    if (!lost.hidden) changed();
+    changed(); // the page may have changed before the stream was open
     lost.hidden = true;
   };
   stream.onerror = () => {
@@ -139,6 +139,7 @@ function prepare(root) {
   }
 }
 
+for (const part of document.querySelectorAll("[data-live]")) part.rendered = part.outerHTML;
 prepare(document);
 for (const input of document.querySelectorAll("input[data-filter]")) {
   input.addEventListener("input", () => filter(input));
