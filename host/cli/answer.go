@@ -169,7 +169,7 @@ func (q *userQuestions) answer(ctx context.Context, id string, content []byte, c
 	if err := q.calls.Check(asked, given); err != nil {
 		return usagef("%w", err)
 	}
-	showing, err := q.watchers.List(ctx)
+	showing, err := q.codeHosts(ctx)
 	switch {
 	case err != nil:
 		return err

@@ -195,7 +195,7 @@ func (v *approveCommand) consent(ctx context.Context, m *Main, all []pendingAppr
 // askYesNo does. While another host shows questions, the code that it shows is the yes: otherwise
 // any program with a terminal of its own could approve. The option showsTexts is handled here.
 func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval, q yesNo) (answer string, err error) {
-	showing, err := h.questions.otherHosts(ctx)
+	showing, err := h.questions.codeHosts(ctx)
 	if err != nil {
 		return no, err
 	}
@@ -209,7 +209,7 @@ func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval,
 		if err := h.questions.showCodeAt(ctx, showing, about); err != nil {
 			return no, err
 		}
-		h.main.message("\nTo say yes, type the code that the host with process ID %d shows now in its terminal or on the desktop.\nNo other program can then say yes for you.", showing[0].PID)
+		h.main.message("\nTo say yes, type the code that the host with process ID %d shows now in its terminal, on the desktop or in the inbox of its console.\nNo other program can then say yes for you.", showing[0].PID)
 		ask = func() (string, error) { return h.questions.askCode(ctx, showing, about, q) }
 	}
 	for {
@@ -227,7 +227,7 @@ func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval,
 
 // noTerminal says how to approve without a terminal.
 func (v *approveCommand) noTerminal(ctx context.Context) error {
-	showing, err := v.questions.otherHosts(ctx)
+	showing, err := v.questions.codeHosts(ctx)
 	switch {
 	case err != nil:
 		return err

@@ -53,7 +53,7 @@ func (q *userQuestions) requireCode(ctx context.Context, about, code string) (ho
 	if q.shows() { // the user has been asked here
 		return host.GrantedByTerminal, nil
 	}
-	showing, err := q.otherHosts(ctx)
+	showing, err := q.codeHosts(ctx)
 	switch {
 	case err != nil:
 		return "", err

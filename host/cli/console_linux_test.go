@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/host/cli"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -313,5 +314,112 @@ func TestConsoleSignsIn(t *testing.T) {
 	awaitCondition(t, func() (bool, string) {
 		_, page := c.get(t, "servers/cloud")
 		return strings.Contains(page, `<dt>tools</dt><dd>1</dd>`) && strings.Contains(page, "signed in") && !strings.Contains(page, "signin-link"), page
+	})
+}
+
+// openPage keeps a page of the console open as a browser does, until close is called.
+func (c *consolePages) openPage(t *testing.T) (closePage func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.origin+c.path+"live?page=inbox", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(c.cookie)
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := response.Body.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		cancel()
+		_ = response.Body.Close()
+	}
+}
+
+// A host without a terminal and a desktop has the console alone to show a code.
+func TestCommandsNeedTheCodeOfAnOpenConsole(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, "mcp.json")
+	config := fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}, "fondaco": {"confirm": {"describe": "always"}}}, "two": {"command": %q, "env": {%q: "server"}, "args": ["two"]}}}`,
+		program(t), role, program(t), role)
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PATH=" + os.Getenv("PATH")}
+	run := func(args ...string) (string, int) {
+		t.Helper()
+		stdout, stderr, code := session{env: env}.run(t.Context(), args...)
+		return stdout + stderr, code
+	}
+	if text, code := run("approve", "one", "--yes", "--config", path); code != 0 {
+		t.Fatalf("got %s, %d, want it approved", text, code)
+	}
+	words := new(output)
+	up := &cli.Main{Stdin: strings.NewReader(""), Stdout: words, Stderr: words, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path}, Env: env}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() { ended <- up.Main(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	words.await(t, upstreamsStarted)
+	link, _ := run("open", "--print")
+	c := enterConsole(t, link)
+	closePage := c.openPage(t)
+	called := make(chan string, 1)
+	go func() {
+		text, _ := run("call", "one/describe", "a=1")
+		called <- text
+	}()
+	var code []string
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "inbox")
+		code = regexp.MustCompile(`<code>fondaco answer 1</code> needs the code (\d{6})`).FindStringSubmatch(page)
+		return code != nil, page
+	})
+	if text, exit := run("answer", "1", "yes"); exit == 0 {
+		t.Errorf("without the code: got %s, want it refused", text)
+	}
+	wrong := "000000"
+	if code[1] == wrong {
+		wrong = "000001"
+	}
+	if text, exit := run("answer", "1", "yes", "--code", wrong); exit != 6 || !strings.Contains(text, "the code is wrong") {
+		t.Errorf("with a wrong code: got %s, %d, want it refused", text, exit)
+	}
+	if text, exit := run("answer", "1", "yes", "--code", code[1]); exit != 0 {
+		t.Errorf("with the code: got %s, %d, want it answered", text, exit)
+	}
+	if text := <-called; strings.Contains(text, "a person has to allow") {
+		t.Errorf("got %s, want the call made", text)
+	}
+
+	if text, exit := run("approve", "two", "--yes", "--config", path); exit == 0 {
+		t.Errorf("got %s, want a code asked for", text)
+	}
+	_, page := c.get(t, "inbox")
+	wanted := regexp.MustCompile(`It wants to approve two[^<]*type this code there: <b>(\d{6})</b>`).FindStringSubmatch(page)
+	if wanted == nil {
+		t.Fatalf("got %s, want the code for the command", page)
+	}
+	if strings.Contains(page, "inbox/approvals/") || !strings.Contains(page, "approve two") {
+		t.Errorf("got %s, want the command alone: a page that shows the code approves nothing", page)
+	}
+	if text, exit := run("approve", "two", "--yes", "--config", path, "--code", wanted[1]); exit != 0 {
+		t.Errorf("with the code: got %s, %d, want it approved", text, exit)
+	}
+	if _, page := c.get(t, "inbox"); strings.Contains(page, "type this code there") {
+		t.Errorf("got %s, want the code gone", page)
+	}
+
+	closePage()
+	awaitCondition(t, func() (bool, string) { // as where no host shows questions
+		text, exit := run("approve", "two", "--yes", "--config", path)
+		return exit == 0, text
 	})
 }

@@ -29,8 +29,16 @@ func (s *consoleSource) Inbox(ctx context.Context) console.Inbox {
 	var inbox console.Inbox
 	open, err := q.calls.Queue.List(ctx)
 	inbox.CodesShown = q.watched(ctx)
+	inConsole := q.showsInConsole()
 	for i := range open {
-		inbox.Questions = append(inbox.Questions, consoleQuestion(&open[i], inbox.CodesShown))
+		one := consoleQuestion(&open[i], inbox.CodesShown)
+		if inConsole && !one.NeedsCode {
+			one.Code = q.codes.Show(one.ID)
+		}
+		inbox.Questions = append(inbox.Questions, one)
+	}
+	if inConsole {
+		inbox.Codes = q.wanted.all()
 	}
 	pending, failed := s.pendingApprovals(ctx)
 	for _, one := range pending {
@@ -134,7 +142,7 @@ func (s *consoleSource) Answer(ctx context.Context, id string, given console.Ans
 	case err != nil:
 		return err
 	case len(showing) == 0:
-		return q.answerByCommand(ctx, answer)
+		return q.answerFor(ctx, answer, true)
 	case answer.Code == "":
 		return control.ErrCode
 	}

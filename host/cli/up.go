@@ -166,6 +166,7 @@ func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary
 	}
 	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp", c.Link)
 	defer v.startQuestions(ctx, control.Path(control.Dir(m.getenv), listener.Addr().(*net.TCPAddr).Port))()
+	defer v.questions.announceConsole(ctx, control.Path(control.Dir(m.getenv), listener.Addr().(*net.TCPAddr).Port))()
 	defer m.watchShared(ctx)()
 	defer v.startWatching(ctx)()
 	defer v.revoked.startWatching(ctx)()

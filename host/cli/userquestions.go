@@ -27,6 +27,7 @@ type userQuestions struct {
 	main     *Main
 	calls    *consent.Calls
 	watchers *consent.Watchers
+	consoles *consent.Watchers // with a page of the console alone
 	settings host.ConsentSettings
 
 	codes        *consent.Codes                  // of questions, by their numbers
@@ -35,6 +36,8 @@ type userQuestions struct {
 	approvals    *approvalQuestions              // asked on the terminal; nil in commands that ask them before
 	notifier     atomic.Pointer[notify.Notifier] // nil if there is none
 	inBrowser    atomic.Pointer[console.Console] // nil without one
+	announced    atomic.Bool                     // commands know that a page of the console is open
+	wanted       commandCodes                    // shown in the console alone
 	self         atomic.Pointer[consent.Watcher] // this host since it shows questions; nil before
 	shown        int                             // guarded by main.asking: questions that the terminal has asked
 }
@@ -46,7 +49,7 @@ func (m *Main) openQuestions(onDecision func(host.Decision) error) (*userQuestio
 		return nil, err
 	}
 	wrong := new(consent.WrongCodes)
-	q := &userQuestions{main: m, watchers: consent.NewWatchers(store), codes: consent.NewCodes(wrong), commandCodes: consent.NewCodes(wrong)}
+	q := &userQuestions{main: m, watchers: consent.NewWatchers(store), consoles: consent.NewConsoles(store), codes: consent.NewCodes(wrong), commandCodes: consent.NewCodes(wrong)}
 	if q.settings, err = config.LoadConsent(m.getenv); err != nil {
 		m.message("%v\n  calls that need consent wait as if there were no settings", err)
 		q.settings = host.ConsentSettings{}
@@ -323,15 +326,27 @@ func (q *userQuestions) functions() *control.QuestionFunctions {
 		return nil
 	}
 	return &control.QuestionFunctions{
-		Answer:    q.answerByCommand,
-		ShowCode:  q.showCode,
-		CheckCode: func(about, code string) error { return q.checkCode(q.commandCodes, about, about, code) },
+		Answer:   q.answerByCommand,
+		ShowCode: q.showCode,
+		CheckCode: func(about, code string) error {
+			err := q.checkCode(q.commandCodes, about, about, code)
+			if err == nil {
+				q.wanted.remove(about)
+			}
+			return err
+		},
 	}
 }
 
 // answerByCommand answers a question for another command. It needs the code while the host
 // shows questions, or another one has shown this one.
 func (q *userQuestions) answerByCommand(ctx context.Context, a control.Answer) error {
+	return q.answerFor(ctx, a, false)
+}
+
+// answerFor is answerByCommand, also for a page of the console, which needs no code that only such
+// pages show.
+func (q *userQuestions) answerFor(ctx context.Context, a control.Answer, inConsole bool) error {
 	asked, err := q.calls.Queue.Get(ctx, a.ID)
 	if err != nil {
 		return err
@@ -340,7 +355,7 @@ func (q *userQuestions) answerByCommand(ctx context.Context, a control.Answer) e
 	if err := q.calls.Check(asked, given); err != nil {
 		return err
 	}
-	if asked.NeedsCode || q.watched(ctx) {
+	if asked.NeedsCode || q.watched(ctx) || !inConsole && q.showsInConsole() {
 		if err := q.checkCode(q.codes, a.ID, "answer question "+a.ID, a.Code); err != nil {
 			return err
 		}
@@ -357,8 +372,11 @@ func (q *userQuestions) showCode(about string) error {
 	switch {
 	case about == "" || len(about) > maxAbout:
 		return fmt.Errorf("found a text of %d bytes, want 1 to %d", len(about), maxAbout)
+	case q.showsInConsole():
+		q.wanted.add(about, q.commandCodes.Show(about))
+		return nil
 	case !q.shows():
-		return errors.New("this host has no terminal and no desktop to show a code")
+		return errors.New("this host has no terminal and no desktop to show a code, and no page of its console is open")
 	}
 	code := q.commandCodes.Show(about)
 	text := fmt.Sprintf("A command wants consent. If you started it, its code is %s: type it there\n  it wants to ", code)

@@ -13,6 +13,7 @@ import (
 
 const (
 	watcherPrefix = "watchers/"
+	consolePrefix = "consoles/"
 	// WatcherTime is how long a watcher counts after Announce.
 	WatcherTime = time.Minute
 	// AnnounceInterval is how often a host announces itself.
@@ -37,16 +38,23 @@ func (w Watcher) Before(other Watcher) bool {
 }
 
 // Watchers holds the hosts that show questions now. Several processes may use the same store.
-type Watchers struct{ store mcp.Store }
+type Watchers struct {
+	store  mcp.Store
+	prefix string
+}
 
-// NewWatchers returns the watchers in a store.
-func NewWatchers(store mcp.Store) *Watchers { return &Watchers{store} }
+// NewWatchers returns the watchers in a store, which have a terminal or a desktop.
+func NewWatchers(store mcp.Store) *Watchers { return &Watchers{store, watcherPrefix} }
+
+// NewConsoles returns the hosts in a store that show questions on a page of their console alone. They do not keep
+// others from showing questions on a terminal: any program of the user can open a page.
+func NewConsoles(store mcp.Store) *Watchers { return &Watchers{store, consolePrefix} }
 
 // Announce adds a watcher for one minute.
 func (s *Watchers) Announce(ctx context.Context, w Watcher) error {
 	raw, err := json.Marshal(w)
 	if err == nil {
-		err = s.store.Put(ctx, watcherPrefix+digestOf(w.ID), raw, WatcherTime)
+		err = s.store.Put(ctx, s.prefix+digestOf(w.ID), raw, WatcherTime)
 	}
 	if err != nil {
 		return fmt.Errorf("announce the host: %w", err)
@@ -56,7 +64,7 @@ func (s *Watchers) Announce(ctx context.Context, w Watcher) error {
 
 // Has reports whether a watcher counts.
 func (s *Watchers) Has(ctx context.Context, w Watcher) (bool, error) {
-	_, found, err := s.store.Get(ctx, watcherPrefix+digestOf(w.ID))
+	_, found, err := s.store.Get(ctx, s.prefix+digestOf(w.ID))
 	if err != nil {
 		return false, fmt.Errorf("running hosts: %w", err)
 	}
@@ -65,13 +73,13 @@ func (s *Watchers) Has(ctx context.Context, w Watcher) (bool, error) {
 
 // Leave removes a watcher.
 func (s *Watchers) Leave(ctx context.Context, w Watcher) error {
-	return s.store.Delete(ctx, watcherPrefix+digestOf(w.ID))
+	return s.store.Delete(ctx, s.prefix+digestOf(w.ID))
 }
 
 // List returns the watchers.
 func (s *Watchers) List(ctx context.Context) ([]Watcher, error) {
 	var all []Watcher
-	for raw, err := range values(ctx, s.store, watcherPrefix) {
+	for raw, err := range values(ctx, s.store, s.prefix) {
 		if err != nil {
 			return nil, fmt.Errorf("running hosts: %w", err)
 		}

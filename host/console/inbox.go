@@ -16,6 +16,8 @@ type Inbox struct {
 	// CodesShown: a host shows codes on its terminal or on the desktop, without which nothing is
 	// approved.
 	CodesShown bool
+	// Codes are those for commands that want one while they are shown here alone.
+	Codes []CommandCode
 	// Problem says what of it is not known; empty if all is.
 	Problem string
 }
@@ -32,6 +34,8 @@ type Question struct {
 	Created, Expires time.Time
 	// NeedsCode: the answer needs the code that a host shows with the question.
 	NeedsCode bool
+	// Code is what "fondaco answer" needs while the question is shown here alone; empty if it is shown elsewhere.
+	Code string
 	// ReadOnly: the answer may allow all read-only tools of the server.
 	ReadOnly bool
 	// Server is what a server asks, or nil for a call.
@@ -56,6 +60,12 @@ type ServerQuestion struct {
 type Prompt struct {
 	System string
 	Texts  []string
+}
+
+// CommandCode is a code for a command of the user.
+type CommandCode struct {
+	// About is what the command is about to do, in its words.
+	About, Code string
 }
 
 // Detail is a fact that a person has to know for the answer.

@@ -16,6 +16,7 @@ import (
 // hostileInbox is an inbox whose texts are all one.
 func hostileInbox(text string) console.Inbox {
 	return console.Inbox{
+		Codes:      []console.CommandCode{{About: text, Code: "123456"}},
 		CodesShown: true, Problem: text,
 		Questions: []console.Question{{ID: "7", Text: text, Details: []console.Detail{{Name: text, Text: text}}, Client: text, Principal: text, NeedsCode: true, ReadOnly: true}},
 		Approvals: []console.Approval{
