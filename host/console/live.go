@@ -73,6 +73,9 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request, s *session) {
 // stateOf returns a digest of what a page shows now. The page is asked for as the browser asks
 // for it, by a GET.
 func (c *Console) stateOf(r *http.Request, s *session, page string) uint64 {
+	if state, ok := c.stateOfTraffic(page); ok {
+		return state
+	}
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, s.path()+page, nil)
 	if err != nil {
 		return 0

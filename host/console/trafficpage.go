@@ -3,6 +3,8 @@ package console
 import (
 	"cmp"
 	"encoding/json/jsontext"
+	"fmt"
+	"hash/fnv"
 	"net/http"
 	"net/url"
 	"slices"
@@ -214,6 +216,9 @@ func (f *messageFilter) matches(m *traffic.Message, r *related) bool {
 		f.Call != 0 && m.Group() != r.group && m.Seq != f.Call && (r.trace == "" || m.Trace != r.trace):
 		return false
 	}
+	if f.Search == "" {
+		return true
+	}
 	words := strings.ToLower(strings.Join([]string{m.Method, host.DisplayName(m.Name), m.Client, m.Principal, m.Upstream, m.ID, m.Session, m.Trace}, "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(f.Search)) {
 		if !strings.Contains(words, word) {
@@ -344,6 +349,27 @@ func viewOf(all []traffic.Message, f messageFilter) *trafficView {
 		*values = slices.DeleteFunc(slices.Compact(*values), func(s string) bool { return s == "" })
 	}
 	return v
+}
+
+// stateOfTraffic returns a digest of what the page of the traffic shows now, and whether page is that page. While clients
+// make calls it changes each second, so it is not rendered only to see that.
+func (c *Console) stateOfTraffic(page string) (state uint64, ok bool) {
+	path, query, _ := strings.Cut(page, "?")
+	if path != "traffic" {
+		return 0, false
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return 0, false
+	}
+	v := viewOf(c.source.Messages(), filterOf(values))
+	inbox := c.source.Inbox(c.ctx)
+	sum := fnv.New64a()
+	_, _ = fmt.Fprintln(sum, v.Matching, v.Kept, inbox.Len())
+	for i := range v.Messages {
+		_, _ = fmt.Fprintln(sum, v.Messages[i].Seq)
+	}
+	return sum.Sum64(), true
 }
 
 // messages shows the traffic.
