@@ -17,4 +17,6 @@ type AuditSettings struct {
 	Syslog string
 	// RequireSyslog is First, and refuses calls whose line the syslog server does not take.
 	RequireSyslog bool
+	// OTLP is the URL of a collector of OpenTelemetry that gets each line. Default: none.
+	OTLP string
 }

@@ -43,6 +43,8 @@ type Options struct {
 	Retention time.Duration
 	// Syslog also gets each line. Default: nil.
 	Syslog *Syslog
+	// OTLP also gets each line. Default: nil.
+	OTLP *OTLP
 	// RequireSyslog makes Write wait, for calls that are about to be made, until the line was
 	// written to the socket of Syslog, and fail if it cannot be within 5 seconds.
 	RequireSyslog bool
@@ -302,6 +304,7 @@ func (l *Log) appendAndSend(r *Record) (<-chan error, error) {
 	l.self = next
 	l.updateIndex()
 	l.startCounting()
+	l.options.OTLP.send(r, line)
 	if l.options.Syslog == nil {
 		return nil, nil
 	}

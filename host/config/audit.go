@@ -8,7 +8,7 @@ import (
 )
 
 // auditNames are the members of the settings of the audit log.
-var auditNames = []string{"first", "keep", "size", "syslog", "requireSyslog"}
+var auditNames = []string{"first", "keep", "size", "syslog", "requireSyslog", "otlp"}
 
 // Limits of the settings.
 const (
@@ -43,6 +43,10 @@ func (f *file) auditSettings(all value) (settings host.AuditSettings) {
 		case "syslog":
 			if f.requireKind(v, kindString) {
 				settings.Syslog = v.text
+			}
+		case "otlp":
+			if f.requireKind(v, kindString) {
+				settings.OTLP = v.text
 			}
 		case "requireSyslog":
 			settings.RequireSyslog = f.boolean(v)

@@ -18,8 +18,8 @@ func TestAuditSettingsAreThoseOfTheUsersFile(t *testing.T) {
 		err      string
 	}{
 		`{"mcpServers": {}}`: {},
-		`{"mcpServers": {}, "fondaco": {"audit": {"first": true, "keep": "720h", "size": "256 MiB", "syslog": "udp://log:514", "requireSyslog": true}}}`: {
-			settings: host.AuditSettings{First: true, Keep: 720 * time.Hour, Size: 256 << 20, Syslog: "udp://log:514", RequireSyslog: true},
+		`{"mcpServers": {}, "fondaco": {"audit": {"first": true, "keep": "720h", "size": "256 MiB", "syslog": "udp://log:514", "requireSyslog": true, "otlp": "http://collector:4318"}}}`: {
+			settings: host.AuditSettings{First: true, Keep: 720 * time.Hour, Size: 256 << 20, Syslog: "udp://log:514", RequireSyslog: true, OTLP: "http://collector:4318"},
 		},
 		`{"mcpServers": {}, "fondaco": {"audit": {"keep": "1m"}}}`:             {err: "want at least 24h0m0s"},
 		`{"mcpServers": {}, "fondaco": {"audit": {"size": "1 KiB"}}}`:          {err: `want a size such as "256 MiB"`},

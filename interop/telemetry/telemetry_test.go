@@ -4,6 +4,7 @@ package telemetry_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -80,8 +81,14 @@ type host struct {
 	printed *output
 }
 
-// startHost starts a host with flags.
+// startHost starts a host with flags, and with the demonstration.
 func startHost(t *testing.T, flags ...string) *host {
+	t.Helper()
+	return startHostWith(t, "", flags...)
+}
+
+// startHostWith starts a host with the user's own configuration, unless it is empty.
+func startHostWith(t *testing.T, configuration string, flags ...string) *host {
 	t.Helper()
 	program, err := build()
 	if err != nil {
@@ -89,6 +96,12 @@ func startHost(t *testing.T, flags ...string) *host {
 	}
 	home := t.TempDir()
 	h := &host{program: program, env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "XDG_RUNTIME_DIR=" + home}, printed: new(output)}
+	if configuration != "" {
+		own := filepath.Join(home, ".config", "fondaco", "mcp.json")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(own), 0o700), os.WriteFile(own, []byte(configuration), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	h.command = exec.Command(program, append([]string{"up", "--addr", "127.0.0.1:0"}, flags...)...)
 	h.command.Env, h.command.Stdout, h.command.Stderr = h.env, h.printed, h.printed
 	if err := h.command.Start(); err != nil {
@@ -148,36 +161,79 @@ func await(t *testing.T, what string, check func() error) {
 	t.Fatalf("%s: %v", what, err)
 }
 
-// TestCollectorTakesTheTelemetryOfAHost: what the receiver of the collector decodes.
-func TestCollectorTakesTheTelemetryOfAHost(t *testing.T) {
-	spans, metrics := new(consumertest.TracesSink), new(consumertest.MetricsSink)
+// received is what the receiver of the collector has decoded.
+type received struct {
+	spans   consumertest.TracesSink
+	metrics consumertest.MetricsSink
+	logs    consumertest.LogsSink
+}
+
+// startCollector starts the receiver of the collector until the end of the test.
+func startCollector(t *testing.T) (address string, got *received) {
+	t.Helper()
+	got = new(received)
 	factory := otlpreceiver.NewFactory()
 	config := factory.CreateDefaultConfig().(*otlpreceiver.Config)
-	address := freeAddress(t)
+	address = freeAddress(t)
 	web := config.Protocols.HTTP.GetOrInsertDefault()
 	web.ServerConfig.NetAddr.Endpoint = address
 	config.Protocols.GRPC = configoptional.None[configgrpc.ServerConfig]()
 	settings := receivertest.NewNopSettings(factory.Type())
-	atTraces, err := factory.CreateTraces(t.Context(), settings, config, spans)
+	atTraces, err := factory.CreateTraces(t.Context(), settings, config, &got.spans)
 	if err != nil {
 		t.Fatal(err)
 	}
-	atMetrics, err := factory.CreateMetrics(t.Context(), settings, config, metrics)
+	atMetrics, err := factory.CreateMetrics(t.Context(), settings, config, &got.metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	atLogs, err := factory.CreateLogs(t.Context(), settings, config, &got.logs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	nothing := componenttest.NewNopHost()
-	if err := errors.Join(atTraces.Start(t.Context(), nothing), atMetrics.Start(t.Context(), nothing)); err != nil {
+	if err := errors.Join(atTraces.Start(t.Context(), nothing), atMetrics.Start(t.Context(), nothing), atLogs.Start(t.Context(), nothing)); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = errors.Join(atTraces.Shutdown(t.Context()), atMetrics.Shutdown(t.Context())) }()
+	t.Cleanup(func() {
+		ctx := context.Background()
+		_ = errors.Join(atTraces.Shutdown(ctx), atMetrics.Shutdown(ctx), atLogs.Shutdown(ctx))
+	})
+	return address, got
+}
 
+// TestCollectorTakesTheAuditLog: a server that cannot be reached has lines, too.
+func TestCollectorTakesTheAuditLog(t *testing.T) {
+	address, got := startCollector(t)
+	configuration := fmt.Sprintf(`{"mcpServers": {"away": {"url": "http://%s/mcp"}}, "fondaco": {"audit": {"otlp": "http://%s"}}}`, freeAddress(t), address)
+	h := startHostWith(t, configuration, "--yes")
+	h.await(t, `(?m)^LISTEN (\S+)$`)
+	await(t, "audit records", func() error {
+		for _, batch := range got.logs.AllLogs() {
+			for _, of := range batch.ResourceLogs().All() {
+				for _, in := range of.ScopeLogs().All() {
+					for _, record := range in.LogRecords().All() {
+						if strings.Contains(record.Body().AsString(), `"upstream":"away"`) && record.EventName() == "fondaco.audit" {
+							return nil
+						}
+					}
+				}
+			}
+		}
+		return fmt.Errorf("got %d records", got.logs.LogRecordCount())
+	})
+	h.stop(t)
+}
+
+// TestCollectorTakesTheTelemetryOfAHost: what the receiver of the collector decodes.
+func TestCollectorTakesTheTelemetryOfAHost(t *testing.T) {
+	address, got := startCollector(t)
 	h := startHost(t, "--otlp", "http://"+address)
 	h.call(t)
 	h.stop(t)
 
 	names := make(map[string]bool)
-	for _, batch := range spans.AllTraces() {
+	for _, batch := range got.spans.AllTraces() {
 		for _, of := range batch.ResourceSpans().All() {
 			if name, _ := of.Resource().Attributes().Get("service.name"); name.AsString() != "fondaco" {
 				t.Errorf("got service.name %q, want fondaco", name.AsString())
@@ -189,7 +245,7 @@ func TestCollectorTakesTheTelemetryOfAHost(t *testing.T) {
 			}
 		}
 	}
-	for _, batch := range metrics.AllMetrics() {
+	for _, batch := range got.metrics.AllMetrics() {
 		for _, of := range batch.ResourceMetrics().All() {
 			for _, in := range of.ScopeMetrics().All() {
 				for _, metric := range in.Metrics().All() {
