@@ -104,7 +104,14 @@ func (v *approveCommand) list(m *Main, all []pendingApproval) error {
 	for _, w := range all {
 		if w.server != nil {
 			t.rows = append(t.rows, []string{w.name(), w.server.Subject.String()})
-			items = append(items, document{"name": w.name(), "server": w.server.Subject, "changes": append([]string{}, w.server.Changes...)})
+			item := document{
+				"name": w.name(), "server": w.server.Subject, "changes": append([]string{}, w.server.Changes...),
+				"risks": append([]string{}, w.server.Subject.Risks()...), "clientRoots": w.upstream.Questions().Roots,
+			}
+			if known := w.server.Tools; known != nil {
+				item["tools"] = document{"count": known.Count, "others": append([]string{}, known.Others...)}
+			}
+			items = append(items, item)
 			continue
 		}
 		t.rows = append(t.rows, []string{w.name(), "definitions: " + summarizeChange(w.change)})
