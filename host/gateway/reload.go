@@ -21,7 +21,9 @@ func (g *Gateway) Reload(wanted []host.Upstream) {
 	for _, w := range wanted {
 		i := slices.IndexFunc(before, func(u *upstream) bool { return u.continuesAs(&w) })
 		if i >= 0 {
-			before[i].relay.SetRoots(w.Settings.Roots)
+			if before[i].relay.SetRoots(w.Settings.Roots) {
+				before[i].warm.drop() // nobody would notify them
+			}
 			after = append(after, before[i])
 			continue
 		}

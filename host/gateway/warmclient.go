@@ -25,6 +25,7 @@ const (
 type warmClient struct {
 	capabilities link.Capabilities
 	client       *mcpclient.Client
+	rootsVersion int64 // of the roots of the configuration when it was connected
 
 	mu      sync.Mutex // guards the fields below
 	conn    *link.Conn // to which messages of the server belong: at first that of the list
@@ -132,6 +133,15 @@ func (all *warmClients) take(c link.Capabilities, conn *link.Conn, lent bool) (w
 	return nil, false
 }
 
+// drop keeps everybody from taking one of them.
+func (all *warmClients) drop() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, w := range all.all {
+		w.drop()
+	}
+}
+
 // remove removes a client, and reports false if somebody has taken it.
 func (all *warmClients) remove(w *keptClient) bool {
 	all.mu.Lock()
@@ -157,7 +167,7 @@ func (u *upstream) connectForLists(ctx context.Context, c link.Capabilities, con
 		err = u.admitWarm(ctx, w, conn)
 		return w.client, func() { u.keep(w, conn) }, err
 	}
-	w := &warmClient{capabilities: c, conn: conn}
+	w := &warmClient{capabilities: c, conn: conn, rootsVersion: u.relay.RootsVersion()}
 	if w.client, err = u.connect(ctx, conn, u.warmOptions(w)); err != nil {
 		return nil, nil, err
 	}
@@ -201,6 +211,9 @@ func (u *upstream) warmOptions(w *warmClient) *mcpclient.Options {
 func (u *upstream) keep(w *warmClient, conn *link.Conn) {
 	ended := w.beginKeeping()
 	kept := u.warm.add(w)
+	if w.rootsVersion != u.relay.RootsVersion() { // as Reload does with those that are kept already
+		w.drop()
+	}
 	end := func() {
 		if u.warm.remove(kept) {
 			conn.CloseClient(w.client)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,13 +48,20 @@ func init() {
 // startNoting starts a gateway to a program that notes process numbers in a file, and returns what reads them.
 func startNoting(t *testing.T, as string) (g *gateway.Gateway, pids func() []string) {
 	t.Helper()
+	g, _, pids = startNotingWithRoots(t, as)
+	return g, pids
+}
+
+// startNotingWithRoots is startNoting for a program with roots, and returns its configuration, too.
+func startNotingWithRoots(t *testing.T, as string, roots ...string) (g *gateway.Gateway, u host.Upstream, pids func() []string) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "pids")
-	u := child("c", as)
-	u.Target.(*mcpclient.CommandTarget).Args = []string{file}
+	u = child("c", as)
+	u.Target.(*mcpclient.CommandTarget).Args, u.Settings.Roots = []string{file}, roots
 	g = gateway.New([]host.Upstream{u}, &gateway.Options{Logger: quiet, StartTimeout: testTimeout})
 	t.Cleanup(g.Close)
 	g.Start(t.Context())
-	return g, func() []string {
+	return g, u, func() []string {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -103,6 +111,25 @@ func TestListsForCapabilitiesAreReadAgainInTheSameProcess(t *testing.T) {
 }
 
 // The state does not count a process that was kept for a caller and has exited.
+// Nobody would notify a process that waits for a caller of other roots.
+func TestKeptProcessIsNotUsedWithOtherRoots(t *testing.T) {
+	t.Parallel()
+	g, u, pids := startNotingWithRoots(t, "changing", t.TempDir())
+	others := func(known ...string) (more []string) {
+		for _, pid := range pids() {
+			if !slices.Contains(known, pid) && !slices.Contains(more, pid) {
+				more = append(more, pid)
+			}
+		}
+		return more
+	}
+	listAble(t, g, "a process for clients with a capability", func() bool { return len(others()) == 2 })
+	before := others()
+	u.Settings.Roots = []string{t.TempDir()}
+	g.Reload([]host.Upstream{u})
+	listAble(t, g, "another process after the change", func() bool { return len(others(before...)) == 1 })
+}
+
 func TestKeptProcessThatExitsIsNotCounted(t *testing.T) {
 	t.Parallel()
 	g, pids := startNoting(t, "counted")

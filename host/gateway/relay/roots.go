@@ -15,7 +15,10 @@ import (
 )
 
 // ownRoots are the directories of the configuration that the upstream gets as roots.
-type ownRoots struct{ paths atomic.Pointer[[]string] }
+type ownRoots struct {
+	paths   atomic.Pointer[[]string]
+	version atomic.Int64 // of paths
+}
 
 // list returns those that exist. It returns none if none are configured.
 func (o *ownRoots) list(ctx context.Context) ([]mcp.Root, error) {
@@ -37,12 +40,14 @@ func (o *ownRoots) configured() []string {
 // on each connection, whatever the caller can do.
 func (rl *Relay) HasRoots() bool { return len(rl.roots.configured()) > 0 }
 
-// SetRoots replaces the roots of the configuration, and notifies the upstream on all connections.
-func (rl *Relay) SetRoots(paths []string) {
+// SetRoots replaces the roots of the configuration, and notifies the upstream on all connections. It reports false
+// if they are the same.
+func (rl *Relay) SetRoots(paths []string) bool {
 	if slices.Equal(rl.roots.configured(), paths) {
-		return
+		return false
 	}
 	rl.roots.paths.Store(&paths)
+	rl.roots.version.Add(1)
 	connections := []*link.Conn{rl.Pool.SharedConn()}
 	for _, conns := range rl.Pool.All() {
 		connections = append(connections, conns...)
@@ -50,7 +55,11 @@ func (rl *Relay) SetRoots(paths []string) {
 	for _, conn := range connections {
 		rl.Pool.Go(func(ctx context.Context) { rl.notifyRoots(ctx, conn) })
 	}
+	return true
 }
+
+// RootsVersion is another number after each change of the roots of the configuration.
+func (rl *Relay) RootsVersion() int64 { return rl.roots.version.Load() }
 
 // withOwnRoots returns the roots of a client and those of the configuration, each once.
 func (rl *Relay) withOwnRoots(ctx context.Context, roots []mcp.Root) ([]mcp.Root, error) {
