@@ -9,7 +9,7 @@ import (
 )
 
 var setEntry = commandInfo{
-	name: "set", operands: "NAME", does: "set variables or headers of a server in the configuration",
+	name: "set", operands: "NAME [URL | -- COMMAND...]", does: "set variables, headers, the command or URL of a server in the configuration",
 	about: `The rest of the server, and of the file, is unchanged, and so are your rules and
 grants. The server has changed then: it waits for your approval. --env KEY passes
 on the environment variable KEY instead of writing its value into the file.
@@ -19,7 +19,12 @@ ${input:ID} are not.`,
 	make:    func() command { return new(setCommand) },
 }
 
-type setCommand struct{ serverTexts }
+type setCommand struct {
+	serverTexts
+	command []string // what follows --, nil without --
+}
+
+func (v *setCommand) takeCommand(words []string) { v.command = words }
 
 // serverTexts are flags with variables and headers of a server.
 type serverTexts struct {
@@ -50,10 +55,12 @@ func (v *serverTexts) readToken() error {
 
 func (v *setCommand) run(_ context.Context, m *Main, operands []string) error {
 	switch {
-	case len(operands) != 1:
-		return usagef("found %d names, want the name of one server", len(operands))
-	case len(v.env) == 0 && len(v.headers) == 0 && v.token == "":
-		return usagef("want --env, --header or --token, with what is to be set")
+	case len(operands) == 0, len(operands) > 2, len(operands) == 2 && v.command != nil:
+		return usagef("found %d operands, want the name of one server, and a URL or a command after --", len(operands))
+	case len(operands) == 2 && !config.IsServerURL(operands[1]):
+		return usagef("found %q, want a URL such as https://example.com/mcp, or a command after --", operands[1])
+	case len(operands) == 1 && len(v.command) == 0 && len(v.env) == 0 && len(v.headers) == 0 && v.token == "":
+		return usagef("want a URL, a command after --, --env, --header or --token, with what is to be set")
 	}
 	path, err := m.configPath(v.path)
 	if err != nil {
@@ -62,7 +69,7 @@ func (v *setCommand) run(_ context.Context, m *Main, operands []string) error {
 	if err := v.readToken(); err != nil {
 		return err
 	}
-	change, s, err := config.Set(path, operands[0], v.env, v.headers)
+	change, s, err := config.Set(path, operands[0], append(operands[1:], v.command...), v.env, v.headers)
 	if err != nil {
 		return unknownInFile(err)
 	}

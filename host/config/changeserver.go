@@ -108,15 +108,21 @@ func (s *changedServer) unset(path ...string) error {
 	return nil
 }
 
-// Set returns the change that sets variables of a program, in the form NAME=VALUE, or NAME for one that is passed
-// on, or headers of a server at a URL, in the form NAME: VALUE. Everything else of the server stays.
-// The Server has the new texts alone. The error is an *UnknownServerError if the file has no server of the name.
-func Set(path, name string, env, headers []string) (*Change, *Server, error) {
+// Set returns the change that sets the command of a program, or the URL of another server, unless words is empty;
+// and variables of a program, in the form NAME=VALUE, or NAME for one that is passed on, or headers of a
+// server at a URL, in the form NAME: VALUE. Everything else of the server stays. The Server has the new
+// texts alone. The error is an *UnknownServerError if the file has no server of the name.
+func Set(path, name string, words, env, headers []string) (*Change, *Server, error) {
 	s, err := openServer(path, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	e := &entry{name: s.entry.name, key: s.entry.key, url: s.entry.url, command: s.entry.command}
+	if len(words) > 0 {
+		if err := s.setTarget(e, words); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := e.addTexts(env, headers); err != nil {
 		return nil, nil, err
 	}
@@ -134,6 +140,33 @@ func Set(path, name string, env, headers []string) (*Change, *Server, error) {
 		}
 	}
 	return s.change, &Server{Name: e.key, entry: e}, nil
+}
+
+// setTarget sets the command or the URL of the server, and notes the new texts in an entry.
+func (s *changedServer) setTarget(e *entry, words []string) error {
+	isURL := len(words) == 1 && IsServerURL(words[0])
+	command := s.entry.at.member("command")
+	switch {
+	case e.remote() != isURL:
+		return fmt.Errorf("%s: server %q: found a program in place of a URL, or a URL in place of a program; remove it and add it again", s.change.Path, s.entry.name)
+	case isURL:
+		e.url.text = words[0]
+		return s.setMember(words[0], s.object("url", "serverUrl", "httpUrl", "uri"))
+	case command == nil || command.kind != kindString:
+		return fmt.Errorf("%s: server %q: found a command that is no string; change it by hand", s.change.Path, s.entry.name)
+	}
+	e.command.text = words[0]
+	for _, arg := range words[1:] {
+		e.args = append(e.args, field{text: arg})
+	}
+	err := s.setMember(words[0], "command")
+	switch {
+	case err != nil:
+		return err
+	case len(words) > 1:
+		return s.setMember(words[1:], "args")
+	}
+	return s.unset("args")
 }
 
 // ChangeRoots returns the change that adds directories to the roots of a server, and removes others, all as

@@ -14,10 +14,22 @@ import (
 func TestSettingATextOfAServerKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		before       string
-		env, headers []string
-		want         string
+		before              string
+		words, env, headers []string
+		want                string
 	}{
+		{
+			before: `{"mcpServers": {"a": {"command": "npxx", "args": ["-y", "x"], "fondaco": {"deny": "x"}}}}`, words: []string{"npx", "-y", "y"},
+			want: `{"mcpServers": {"a": {"command": "npx", "args": ["-y", "y"], "fondaco": {"deny": "x"}}}}`,
+		},
+		{
+			before: `{"mcpServers": {"a": {"command": "npxx", "args": ["-y"], "env": {}}}}`, words: []string{"server"}, env: []string{"A=b"},
+			want: `{"mcpServers": {"a": {"command": "server", "env": {"A": "b"}}}}`,
+		},
+		{
+			before: `{"mcpServers": {"a": {"serverUrl": "https://a.example"}}}`, words: []string{"https://a.example/mcp"},
+			want: `{"mcpServers": {"a": {"serverUrl": "https://a.example/mcp"}}}`,
+		},
 		{
 			before: "{\"mcpServers\": {\n  // mine\n  \"a\": {\"command\": \"run\", \"env\": {\"KEY\": \"old\"}, \"fondaco\": {\"deny\": \"x\"}}\n}}",
 			env:    []string{"KEY=new", "OTHER"},
@@ -33,7 +45,7 @@ func TestSettingATextOfAServerKeepsTheRest(t *testing.T) {
 		},
 	} {
 		path := write(t, t.TempDir(), "mcp.json", test.before)
-		change, _, err := config.Set(path, "a", test.env, test.headers)
+		change, _, err := config.Set(path, "a", test.words, test.env, test.headers)
 		if err == nil {
 			_, err = change.Write("")
 		}
@@ -45,8 +57,14 @@ func TestSettingATextOfAServerKeepsTheRest(t *testing.T) {
 
 func TestSettingWhatAServerCannotHaveIsRefused(t *testing.T) {
 	t.Parallel()
-	path := write(t, t.TempDir(), "mcp.json", `{"mcpServers": {"a": {"command": "run"}, "b": {"url": "https://b.example"}, "c": {"command": 1}}}`)
-	for _, test := range []struct{ name, env, header, want string }{
+	path := write(t, t.TempDir(), "mcp.json", `{"mcpServers": {"a": {"command": "run"}, "b": {"url": "https://b.example"}, "c": {"command": 1}, "e": {"command": ["run", "x"]}}}`)
+	for _, test := range []struct {
+		name, env, header, want string
+		words                   []string
+	}{
+		{name: "a", words: []string{"https://a.example"}, want: "a URL in place of a program; remove it and add it again"},
+		{name: "b", words: []string{"run"}, want: "found a program in place of a URL"},
+		{name: "e", words: []string{"run"}, want: "found a command that is no string"},
 		{name: "a", header: "X: y", want: "found a header for a command"},
 		{name: "b", env: "X=y", want: "found a variable for a URL"},
 		{name: "a", env: "=y", want: "want NAME=VALUE"},
@@ -54,14 +72,17 @@ func TestSettingWhatAServerCannotHaveIsRefused(t *testing.T) {
 		{name: "d", env: "X=y", want: `server "d": unknown`},
 	} {
 		var env, headers []string
-		if env = []string{test.env}; test.env == "" {
-			env, headers = nil, []string{test.header}
+		if test.env != "" {
+			env = []string{test.env}
 		}
-		if _, _, err := config.Set(path, test.name, env, headers); err == nil || !strings.Contains(err.Error(), test.want) {
+		if test.header != "" {
+			headers = []string{test.header}
+		}
+		if _, _, err := config.Set(path, test.name, test.words, env, headers); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: got %v", test, err)
 		}
 	}
-	_, _, err := config.Set(filepath.Join(t.TempDir(), "none.json"), "a", []string{"X=y"}, nil)
+	_, _, err := config.Set(filepath.Join(t.TempDir(), "none.json"), "a", nil, []string{"X=y"}, nil)
 	if _, ok := errors.AsType[*config.UnknownServerError](err); !ok {
 		t.Errorf("got %v, want an unknown server", err)
 	}

@@ -61,11 +61,20 @@ func (e *examination) programMissing(name, path string, err error) {
 		e.fail(ProgramMissing, e.showConfigCommand(), "there is no program %s", name)
 	default:
 		if meant := host.Suggest(name, e.programs()); meant != "" {
-			e.fail(ProgramMissing, e.showConfigCommand(), "the program %s is in no directory of the PATH (did you mean %s?)", name, meant)
+			e.fail(ProgramMissing, e.setProgram(meant), "the program %s is in no directory of the PATH (did you mean %s?)", name, meant)
 			return
 		}
 		e.fail(ProgramMissing, installCommand(name), "the program %s is in no directory of the PATH; install it, or write its absolute path", name)
 	}
+}
+
+// setProgram is the command that gives the server another program, with the same arguments.
+func (e *examination) setProgram(name string) string {
+	words := append([]string{name}, e.commandWords()[1:]...)
+	if !e.configured() {
+		return e.opts.command(append([]string{"doctor", "--"}, words...)...)
+	}
+	return e.opts.command(append([]string{"set", e.upstream.Key, "--"}, words...)...)
 }
 
 // showConfigCommand is a command that shows how the server is configured.

@@ -29,9 +29,9 @@ var programFaults = []fault{
 		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) { program(t, u, "", "notes-server") },
 	},
 	{
-		name: "a misspelt program", id: doctor.ProgramMissing, text: "the program notes-sevrer is in no directory of the PATH (did you mean notes-server?)", fix: "fondaco config show",
+		name: "a misspelt program", id: doctor.ProgramMissing, text: "the program notes-sevrer is in no directory of the PATH (did you mean notes-server?)", fix: "fondaco set notes -- notes-server --port 1",
 		make: func(t *testing.T, u *host.Upstream, _ *doctor.Options) {
-			program(t, u, "exit 0", "notes-server")
+			program(t, u, "exit 0", "notes-server", "--port", "1")
 			u.Target.(*mcpclient.CommandTarget).Path = "notes-sevrer"
 		},
 	},
