@@ -265,10 +265,14 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 	}
 }
 
-// maxShownTools limits the tools that a question about a server names.
-const maxShownTools = 10
+// maxShownTools limits the tools that a question about a server names, and maxShownName their names, in bytes.
+const (
+	maxShownTools = 10
+	maxShownName  = 64
+)
 
-// describeTools says what a server may do, in its own words.
+// describeTools says what a server may do, in its own words. Its names are quoted, so that none reads as a sentence of
+// the question.
 func describeTools(t *approval.Tools) string {
 	switch {
 	case t == nil:
@@ -276,7 +280,11 @@ func describeTools(t *approval.Tools) string {
 	case len(t.Others) == 0:
 		return fmt.Sprintf("%d, all of them read-only, as it says itself", t.Count)
 	}
-	shown := strings.Join(t.Others[:min(len(t.Others), maxShownTools)], ", ")
+	var names []string
+	for _, name := range t.Others[:min(len(t.Others), maxShownTools)] {
+		names = append(names, host.ShellQuote(host.CutText(name, maxShownName)))
+	}
+	shown := strings.Join(names, ", ")
 	if more := len(t.Others) - maxShownTools; more > 0 {
 		shown += fmt.Sprintf(" and %d more", more)
 	}
