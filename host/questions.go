@@ -24,13 +24,29 @@ func (p Permission) or(byDefault bool) bool {
 	return p == PermissionGranted
 }
 
+// SamplingRule says what happens to sampling requests of an upstream. The zero value leaves it at its
+// default.
+type SamplingRule string
+
+// The rules for sampling requests.
+const (
+	SamplingDefault SamplingRule = ""
+	// SamplingRelay relays them to the model of a client that declares sampling.
+	SamplingRelay SamplingRule = "relay"
+	// SamplingAsk shows the user of the host each request before a model gets it, and each answer
+	// before the upstream gets it. Where a client has no model, the user can answer.
+	SamplingAsk SamplingRule = "ask"
+	// SamplingDeny refuses them.
+	SamplingDeny SamplingRule = "deny"
+)
+
 // QuestionRules say what an upstream may ask the clients that call it. The zero value gives
 // the defaults, see Upstream.Questions.
 type QuestionRules struct {
 	// Roots are the directories that a client works in.
 	Roots Permission
 	// Sampling are requests to the client's model.
-	Sampling Permission
+	Sampling SamplingRule
 	// Elicitation are forms and URLs for the client's user.
 	Elicitation Permission
 	// Secrets are forms with fields for passwords, keys and other secrets.
@@ -38,19 +54,23 @@ type QuestionRules struct {
 }
 
 // Questions are the questions that an upstream may ask the clients that call it.
-type Questions struct{ Roots, Sampling, Elicitation, Secrets bool }
+type Questions struct {
+	Roots, Elicitation, Secrets bool
+	Sampling                    SamplingRule // never SamplingDefault
+}
 
 // Questions returns what the upstream may ask. By default that is everything but secrets, and
 // not the roots if the upstream is at a URL: they say where files are on the client's machine.
+// Sampling requests are relayed, those of a project's upstream after the user was asked.
 // The file of a project can only refuse: what it grants has no effect.
 func (u *Upstream) Questions() Questions {
-	rules := u.Settings.Questions
+	rules, sampling := u.Settings.Questions, SamplingRelay
 	if u.Origin.Project != "" {
-		rules = rules.Refusals()
+		rules, sampling = rules.Refusals(), SamplingAsk
 	}
 	return Questions{
 		Roots:       rules.Roots.or(!u.isRemote()),
-		Sampling:    rules.Sampling.or(true),
+		Sampling:    rules.Sampling.or(sampling),
 		Elicitation: rules.Elicitation.or(true),
 		Secrets:     rules.Secrets.or(false),
 	}
@@ -58,12 +78,22 @@ func (u *Upstream) Questions() Questions {
 
 // Refusals returns the rules without those that grant something.
 func (r QuestionRules) Refusals() QuestionRules {
-	for _, p := range []*Permission{&r.Roots, &r.Sampling, &r.Elicitation, &r.Secrets} {
+	for _, p := range []*Permission{&r.Roots, &r.Elicitation, &r.Secrets} {
 		if *p == PermissionGranted {
 			*p = PermissionDefault
 		}
 	}
+	if r.Sampling == SamplingRelay {
+		r.Sampling = SamplingDefault
+	}
 	return r
+}
+
+func (s SamplingRule) or(byDefault SamplingRule) SamplingRule {
+	if s == SamplingDefault {
+		return byDefault
+	}
+	return s
 }
 
 // remoteTargets are the types of the targets at URLs.

@@ -23,7 +23,7 @@ session, for a time, until the grant is revoked, or, with any arguments, calls o
 the server's read-only tools. While a host shows the question in a terminal or
 on a desktop, --code has the code that it shows there.
 
-What a server asks is answered on the terminal, field by field, or by --content.
+What a server asks is answered on the terminal, or by --content or --text.
 Decline says no to the server, and cancel that you do not decide.`,
 	example: "answer 7 yes --for 1h --code 493817",
 	make:    func() command { return new(answerCommand) },
@@ -34,6 +34,7 @@ type answerCommand struct {
 	scope   string
 	code    string
 	content string
+	text    string
 }
 
 func (v *answerCommand) declare(f *flag.FlagSet) {
@@ -41,6 +42,7 @@ func (v *answerCommand) declare(f *flag.FlagSet) {
 	f.StringVar(&v.scope, "for", "", "how `LONG` a yes holds: once, session, 1h or another time, always, read-only")
 	f.StringVar(&v.code, "code", "", "the `CODE` that the host shows")
 	f.StringVar(&v.content, "content", "", "the fields of a form as `JSON`, or @FILE with them; @- is standard input")
+	f.StringVar(&v.text, "text", "", "the `TEXT` that a server gets in place of a model's answer, or @FILE with it; @- is standard input")
 }
 
 func (v *answerCommand) run(ctx context.Context, m *Main, operands []string) error {
@@ -88,8 +90,8 @@ func (v *answerCommand) answerTo(ctx context.Context, m *Main, asked *consent.Qu
 	default:
 		return nil, usagef("found %q, want yes or no", word)
 	}
-	if v.content != "" {
-		return nil, usagef("found --content, want it with a form of a server only")
+	if v.content+v.text != "" {
+		return nil, usagef("found --content or --text, want them with a question of a server only")
 	}
 	if _, _, err := consent.ParseScope(v.scope); err != nil {
 		return nil, usagef("--for: %w", err)
@@ -109,12 +111,18 @@ func (v *answerCommand) answerToServer(ctx context.Context, m *Main, asked *cons
 		a.Action = mcp.ElicitCancel
 	case word != "" && word != "yes" && word != "y":
 		return nil, usagef("found %q, want yes, decline or cancel", word)
+	case v.text != "":
+		text, err := m.textOf("--text", v.text)
+		if err != nil {
+			return nil, err
+		}
+		a.Text = new(string(text))
 	case v.content != "":
 		var err error
 		if a.Content, err = m.contentOf(v.content); err != nil {
 			return nil, err
 		}
-	case m.Interactive:
+	case m.Interactive && (word == "" || !asked.IsReview()):
 		m.showServerDetails(asked)
 		var err error
 		if a, err = m.askServerAnswer(ctx, &dialog{m, m.ask}, asked); err != nil {
@@ -122,6 +130,8 @@ func (v *answerCommand) answerToServer(ctx context.Context, m *Main, asked *cons
 		}
 	case asked.Kind == consent.KindForm:
 		return nil, usagef("found no terminal and no --content, want the fields of the form as JSON; %s inbox %s shows them", m.program(), asked.ID)
+	case asked.Kind == consent.KindSampling:
+		return nil, usagef("found no terminal and no --text, want the answer that the server gets")
 	case word == "":
 		return nil, usagef("found no answer, want yes, decline or cancel")
 	}
@@ -131,29 +141,37 @@ func (v *answerCommand) answerToServer(ctx context.Context, m *Main, asked *cons
 // maxContent limits the fields of a form that a command sends, in bytes, as the control socket does.
 const maxContent = 64 << 10
 
-// contentOf returns the JSON of a flag: as it is, or from a file.
+// contentOf returns the JSON of --content.
 func (m *Main) contentOf(text string) (jsontext.Value, error) {
-	content := jsontext.Value(text)
-	if path, ok := strings.CutPrefix(text, "@"); ok {
-		in := m.Stdin
-		if path != "-" {
-			f, err := os.Open(path)
-			if err != nil {
-				return nil, usagef("--content: %w", err)
-			}
-			defer f.Close()
-			in = f
-		}
-		var err error
-		if content, err = io.ReadAll(io.LimitReader(in, maxContent+1)); err != nil {
-			return nil, usagef("--content: %w", err)
-		}
+	raw, err := m.textOf("--content", text)
+	content := jsontext.Value(raw)
+	if err == nil && (!content.IsValid() || content.Kind() != '{') {
+		err = usagef("--content: found %.64q, want a JSON object with the fields of the form", content)
 	}
+	return content, err
+}
+
+// textOf returns the value of a flag as it is, or what the file has that it names.
+func (m *Main) textOf(flag, text string) ([]byte, error) {
+	path, isFile := strings.CutPrefix(text, "@")
+	if !isFile {
+		return []byte(text), nil
+	}
+	in := m.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, usagef("%s: %w", flag, err)
+		}
+		defer f.Close()
+		in = f
+	}
+	content, err := io.ReadAll(io.LimitReader(in, maxContent+1))
 	switch {
+	case err != nil:
+		return nil, usagef("%s: %w", flag, err)
 	case len(content) > maxContent:
-		return nil, usagef("--content: found more than %d bytes, want fewer", maxContent)
-	case !content.IsValid() || content.Kind() != '{':
-		return nil, usagef("--content: found %.64q, want a JSON object with the fields of the form", content)
+		return nil, usagef("%s: found more than %d bytes, want fewer", flag, maxContent)
 	}
 	return content, nil
 }

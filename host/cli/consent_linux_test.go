@@ -22,12 +22,18 @@ type consentHost struct {
 
 func newConsentHost(t *testing.T, env ...string) *consentHost {
 	t.Helper()
+	return newHostOfOne(t, `"env": {"`+role+`": "server"}, "fondaco": {"confirm": {"describe": "always"}}`, env...)
+}
+
+// newHostOfOne is a host in a terminal with the server "one", which has the given members beside its command.
+func newHostOfOne(t *testing.T, members string, env ...string) *consentHost {
+	t.Helper()
 	home := t.TempDir()
 	path := filepath.Join(home, ".config", "fondaco", "mcp.json")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	content := fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}, "fondaco": {"confirm": {"describe": "always"}}}}}`, program(t), role)
+	content := fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, %s}}}`, program(t), members)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,14 +2,17 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"sync"
 
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// elicitor answers elicitations of a server during a call. Without a terminal it declines
-// them. A call that then fails gets the exit code for missing consent.
+// elicitor answers elicitations of a server during a call, and sampling requests. Without a terminal it
+// declines elicitations. A call that then fails gets the exit code for missing consent.
 type elicitor struct {
 	to   *Main
 	from *serverConn
@@ -19,8 +22,13 @@ type elicitor struct {
 	progress *progressBar // hidden meanwhile; may be nil
 }
 
-// handle sets the elicitation handlers.
-func (q *elicitor) handle(o *mcpclient.Options) { o.ElicitForm, o.ElicitURL = q.elicit, q.elicitURL }
+// handle sets the handlers of questions. Sampling requests need somebody to answer them.
+func (q *elicitor) handle(o *mcpclient.Options) {
+	o.ElicitForm, o.ElicitURL = q.elicit, q.elicitURL
+	if q.to.Interactive {
+		o.Sample = q.sample
+	}
+}
 
 func (q *elicitor) wereDeclined() bool {
 	q.mu.Lock()
@@ -83,4 +91,33 @@ func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog) 
 		q.decline()
 	}
 	return result, err
+}
+
+// sample shows a sampling request, which the user answers in place of a model, or refuses.
+func (q *elicitor) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	defer q.begin()()
+	m := q.to
+	asked := &host.ServerQuestion{Sampling: p}
+	details, err := consent.DetailsOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	m.message("\nThe server asks for the answer of a model, and you can give it")
+	for _, line := range detailLines(&consent.Question{Details: details}) {
+		m.message("%s", line)
+	}
+	d := &dialog{m, m.ask}
+	given := new(host.ServerAnswer)
+	answer, err := d.choose(ctx, "Answer it? [y write the answer, N decline]", "no", "decline", "yes")
+	if err == nil && answer == "yes" {
+		given, err = d.sampling(ctx, asked)
+	}
+	if _, ended := errors.AsType[*endedDialog](err); ended || err == nil && given.Text == nil {
+		q.decline()
+		return nil, mcp.Errorf(mcp.CodeRejected, "%s: the user refused it", mcp.MethodCreateMessage)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text(*given.Text)}, Model: "user", StopReason: mcp.StopEndTurn}, nil
 }

@@ -42,12 +42,17 @@ func (e *endedDialog) Error() string { return "the user chose " + string(e.actio
 // line asks for one line. The error is an *endedDialog if the user ends the dialog, or the input has
 // ended.
 func (d *dialog) line(ctx context.Context, format string, args ...any) (string, error) {
+	line, err := d.rawLine(ctx, format, args...)
+	return strings.TrimSpace(line), err
+}
+
+// rawLine is line with the spaces around it.
+func (d *dialog) rawLine(ctx context.Context, format string, args ...any) (string, error) {
 	line, err := d.ask(ctx, format, args...)
-	line = strings.TrimSpace(line)
-	switch {
-	case errors.Is(err, io.EOF), err == nil && line == cancelWord:
+	switch word := strings.TrimSpace(line); {
+	case errors.Is(err, io.EOF), err == nil && word == cancelWord:
 		return "", &endedDialog{mcp.ElicitCancel}
-	case err == nil && line == declineWord:
+	case err == nil && word == declineWord:
 		return "", &endedDialog{mcp.ElicitDecline}
 	}
 	return line, err

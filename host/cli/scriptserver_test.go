@@ -27,7 +27,7 @@ type person struct {
 }
 
 // newScriptServer is the server of the sessions: the command "server". With the variable SHOW_ROOTS it has one tool
-// more.
+// more, and with ASK_MORE two.
 func newScriptServer() *mcpserver.Server {
 	srv := mcpserver.New("script", "1.0.0", &mcpserver.Options{Logger: quiet})
 	srv.Tool("add", "Add two numbers\nexactly", func(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }, mcpserver.ReadOnly())
@@ -56,6 +56,18 @@ func newScriptServer() *mcpserver.Server {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
+	if os.Getenv("ASK_MORE") != "" {
+		srv.Tool("praise", "Praise", func(ctx context.Context, _ struct{}) (string, error) {
+			var said mcp.CreateMessageResult
+			err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("praise", &mcp.CreateMessageParams{
+				SystemPrompt: "Be kind", MaxTokens: 100, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Praise the sea")}}},
+			}, &said))
+			return said.Content.Text(), err
+		})
+		srv.Tool("pay", "Pay", func(ctx context.Context, _ struct{}) (string, error) {
+			return "paid", mcpserver.AskAll(ctx, mcpserver.ElicitURL("pay", "Please pay.", "https://xn--80ak6aa92e.com/pay"))
+		})
+	}
 	if os.Getenv("SHOW_ROOTS") != "" {
 		srv.Tool("where", "Show the roots", func(ctx context.Context, _ struct{}) (string, error) {
 			var roots []mcp.Root

@@ -47,7 +47,13 @@ func (s *serverQuestion) text() string {
 }
 
 func (s *serverQuestion) choice() string {
-	return map[consent.Kind]string{consent.KindForm: "y fill it in", consent.KindURL: "y go on"}[s.asked.Kind] + ", d decline, c cancel"
+	return choices[s.asked.Kind] + ", d decline, c cancel"
+}
+
+// choices name what a yes does to a question of a server, and what else there is.
+var choices = map[consent.Kind]string{
+	consent.KindForm: "y fill it in", consent.KindURL: "y go on", consent.KindSampling: "y write the answer",
+	consent.KindSamplingRequest: "y let the model get it, e edit", consent.KindSamplingReply: "y let the server get it, e edit",
 }
 
 // answer answers the question. Without an answer now, the question can be taken up by a command or in
@@ -65,7 +71,11 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 		a.Action = mcp.ElicitDecline
 	case "c", "cancel":
 		a.Action = mcp.ElicitCancel
-	case "y", "yes":
+	case "y", "yes", "e", "edit":
+		if s.asked.IsReview() && strings.HasPrefix(words, "y") {
+			a.Action = mcp.ElicitAccept
+			break
+		}
 		if a, err = m.askServerAnswer(ctx, &dialog{m, m.askLocked}, &s.asked); err != nil {
 			return true, err
 		}
@@ -93,17 +103,20 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 // askServerAnswer asks the user for the answer to a question of a server.
 func (m *Main) askServerAnswer(ctx context.Context, d *dialog, asked *consent.Question) (*host.ServerAnswer, error) {
 	server := asked.OfServer()
-	var result *mcp.ElicitResult
+	var answer *mcp.ElicitResult
 	var err error
-	if asked.Kind == consent.KindURL {
-		result, err = d.url(ctx, server.Elicit)
-	} else {
-		result, err = d.form(ctx, server.Elicit.RequestedSchema)
+	switch asked.Kind {
+	case consent.KindURL:
+		answer, err = d.url(ctx, server.Elicit)
+	case consent.KindForm:
+		answer, err = d.form(ctx, server.Elicit.RequestedSchema)
+	default:
+		return d.sampling(ctx, server)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &host.ServerAnswer{Action: result.Action, Content: result.Content}, nil
+	return &host.ServerAnswer{Action: answer.Action, Content: answer.Content}, nil
 }
 
 // showServerDetails prints the question of a server with its details. Each line of a text of the server

@@ -98,3 +98,40 @@ func TestUserAnswersAServerForAClientThatCannotShowIt(t *testing.T) {
 		t.Errorf("got %q, %d, want both answers recorded", text, exit)
 	}
 }
+
+func TestUserAnswersForAModelAndOpensAnAddressForAClientThatCanDoNeither(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-362", "R-337b", "R-347b", "R-347c", "R-350")
+	h := newHostOfOne(t, `"env": {"`+role+`": "server", "ASK_MORE": "1"}, "fondaco": {"sampling": "ask"}`)
+	ended := h.weakCall(t, "one__praise")
+	h.press(t, `(?s)1 The server "one" asks for the answer of a model.*system prompt Be kind.*1 user     Praise the sea.*model      at most 100 tokens.*server sees.*\[y write the answer, d decline, c cancel; Enter later\] `, "y\n")
+	h.press(t, `The answer that the server gets:\r\n\| `, "It is wide.\n")
+	h.press(t, `It is wide.\r\n\| `, ".\n")
+	h.press(t, `Send it to the server\? \[Y send, e edit, d decline, c cancel\] `, "\n")
+	if got := ended(); got != "It is wide." {
+		t.Errorf("got %q, want the answer of the user", got)
+	}
+	ended = h.weakCall(t, "one__praise")
+	h.press(t, `Answer question 2 of the server "one"\?.*later\] `, "d\n")
+	if got := ended(); !strings.Contains(got, "the user refused it") {
+		t.Errorf("got %q, want the refusal of the user", got)
+	}
+
+	ended = h.weakCall(t, "one__pay")
+	h.press(t, `(?s)3 The server "one" asks you to open an address.*host       xn--80ak6aa92e.com.*warning .*looks like apple.com and is not.*address    https://xn--80ak6aa92e.com/pay.*\[y go on, d decline, c cancel; Enter later\] `, "y\n")
+	h.press(t, `Open it in your browser\? \[y open, N decline, c cancel\] `, "y\n")
+	h.press(t, `no desktop was found; open the address yourself\r\n.*Go on once you are done there\? \[Y done, r open it again, c cancel\] `, "r\n")
+	h.press(t, `(?s)open the address yourself.*open the address yourself\r\n.*Go on once you are done there\?.*cancel\] `, "\n")
+	if got := ended(); got != "paid" {
+		t.Errorf("got %q, want the consent of the user", got)
+	}
+
+	ended = h.weakCall(t, "one__praise")
+	code := h.screen.await(t, `answer 4 --code (\d{6})`)[1]
+	if text, exit := h.run(t, "answer", "4", "--text", "It is deep.", "--code", code); exit != 0 {
+		t.Errorf("got %q, %d, want the answer taken", text, exit)
+	}
+	if got := ended(); got != "It is deep." {
+		t.Errorf("got %q, want the answer by the command", got)
+	}
+}

@@ -46,6 +46,10 @@ func asks(t *testing.T, asked *host.ServerQuestion) (q *userQuestions, typed fun
 			ended <- err.Error()
 			return
 		}
+		if asked.Elicit == nil {
+			ended <- string(consent.ServerAnswerContent(a))
+			return
+		}
 		ended <- string(a.Action) + " " + string(a.Content)
 	}()
 	done := make(chan struct{})
@@ -158,6 +162,102 @@ func TestAddressOfAServerIsOpenedAfterAYesOnly(t *testing.T) {
 			// There is no desktop here, so each attempt to open the address says so.
 			if got, opened := answer(), strings.Count(text, "no desktop was found; open the address yourself"); got != test.want || opened != test.opened {
 				t.Errorf("%q: got %q, and %d attempts to open, want %q and %d; the screen: %s", test.lines, got, opened, test.want, test.opened, text)
+			}
+		})
+	}
+}
+
+// hotelSampling is a sampling request of the server hotel.
+func hotelSampling(review host.Review) *host.ServerQuestion {
+	q := &host.ServerQuestion{Server: "hotel", Principal: mcp.PrincipalLocal, Client: "editor 1", Review: review, Sampling: &mcp.CreateMessageParams{
+		SystemPrompt: "Be brief", MaxTokens: 100, ModelPreferences: &mcp.ModelPreferences{Hints: []mcp.ModelHint{{Name: "small"}}},
+		Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Which city?\nBe exact.")}}},
+	}}
+	if review == host.ReviewReply {
+		q.Reply = &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text("Paris")}}
+	}
+	return q
+}
+
+func TestSamplingRequestIsReviewedOrAnsweredOnTheTerminalOfTheHost(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-362")
+	request := []string{
+		"  in a call of editor 1\n", "system prompt Be brief\n", "  1 user\n    | Which city?\n    | Be exact.\n", "model      such as small, at most 100 tokens\n", "server sees",
+	}
+	for _, test := range []struct {
+		review host.Review
+		lines  []string
+		shown  []string
+		want   string
+	}{
+		{host.ReviewNone, []string{"y\n", "Rome,\n", "  of course\n", ".\n", "\n"}, request, `{"action":"accept","text":"Rome,\n  of course"}`},
+		{host.ReviewNone, []string{"y\n", "Rome\n", ".\n", "e\n", "Bern\n", ".\n", "\n"}, request, `{"action":"accept","text":"Bern"}`},
+		{host.ReviewNone, []string{"y\n", "Rome\n", "/decline\n"}, request, `{"action":"decline"}`},
+		{host.ReviewNone, []string{"d\n"}, request, `{"action":"decline"}`},
+		{host.ReviewRequest, []string{"y\n"}, request, `{"action":"accept"}`},
+		{host.ReviewRequest, []string{"e\n", "Be kind\n", ".\n", ".\n", "\n"}, request, `{"action":"accept","systemPrompt":"Be kind"}`},
+		{host.ReviewRequest, []string{"e\n", ".\n", "Which town?\n", ".\n", "\n"}, request, `{"action":"accept","texts":["Which town?"]}`},
+		{host.ReviewRequest, []string{"e\n", ".\n", ".\n", "d\n"}, request, `{"action":"decline"}`},
+		{host.ReviewRequest, []string{"c\n"}, request, `{"action":"cancel"}`},
+		{host.ReviewReply, []string{"y\n"}, []string{"answer     Paris\n", "server sees"}, `{"action":"accept"}`},
+		{host.ReviewReply, []string{"e\n", "Rome\n", ".\n", "\n"}, nil, `{"action":"accept","text":"Rome"}`},
+		{host.ReviewReply, []string{"d\n"}, nil, `{"action":"decline"}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, typed, answer := asks(t, hotelSampling(test.review))
+			text := typed("")
+			for _, want := range append(test.shown, `1 The server "hotel" `) {
+				if !strings.Contains(text, want) {
+					t.Errorf("got %s, want %q", text, want)
+				}
+			}
+			for _, line := range test.lines {
+				text = typed(line)
+			}
+			if got := answer(); got != test.want {
+				t.Errorf("%q: got %q, want %q; the screen: %s", test.lines, got, test.want, text)
+			}
+		})
+	}
+}
+
+func TestCommandAsksForTheAnswerToASamplingRequest(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-362")
+	for _, test := range []struct {
+		lines []string
+		want  string
+	}{
+		{[]string{"y\n", "Rome\n", ".\n", "\n"}, "Rome"},
+		{[]string{"y\n", "Rome\n", ".\n", "d\n"}, "the user refused it"},
+		{[]string{"y\n", "/cancel\n"}, "the user refused it"},
+		{[]string{"\n"}, "the user refused it"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m, keys, screen := terminalOf(t)
+			q := &elicitor{to: m, from: new(serverConn)}
+			ended := make(chan string, 1)
+			go func() {
+				answer, err := q.sample(t.Context(), hotelSampling(host.ReviewNone).Sampling)
+				if err != nil {
+					ended <- err.Error()
+					return
+				}
+				ended <- answer.Content.Text()
+			}()
+			text := screen()
+			for _, want := range []string{"The server asks for the answer of a model, and you can give it\n", "system prompt Be brief\n", "    | Be exact.\n", "server sees what you write"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("got %s, want %q", text, want)
+				}
+			}
+			for _, line := range test.lines {
+				_, _ = io.WriteString(keys, line)
+				text = screen()
+			}
+			if got := <-ended; !strings.Contains(got, test.want) || q.wereDeclined() != (test.want != "Rome") {
+				t.Errorf("%q: got %q, want %q; the screen: %s", test.lines, got, test.want, text)
 			}
 		})
 	}

@@ -109,13 +109,15 @@ func (r *resolver) checkQuestions(u *host.Upstream, e *entry) {
 		have, want bool
 	}{
 		{"roots", have.Roots, want.Roots},
-		{"sampling", have.Sampling, want.Sampling},
 		{"elicitation", have.Elicitation, want.Elicitation},
 		{"secrets", have.Secrets, want.Secrets},
 	} {
 		if rule.have != rule.want {
 			r.addError(e.at, "found %q: true in the file of a project, want it in a file of the user only: it lets the server ask for more than by default", rule.name)
 		}
+	}
+	if u.Settings.Questions.Sampling == host.SamplingRelay {
+		r.addError(e.at, `found "sampling": "relay" in the file of a project, want it in a file of the user only: it lets the server ask for more than by default`)
 	}
 }
 

@@ -317,6 +317,9 @@ func (s *Server) value() (jsontext.Value, error) {
 	} else { // a project must not switch off approvals
 		own.Dev = false
 		own.Questions = own.Questions.Refusals()
+		if own.Questions.Sampling == host.SamplingDefault {
+			own.Questions.Sampling = host.SamplingAsk
+		}
 		own.Trust, own.Dynamic = host.TrustAsk, false // as in the project's file
 	}
 	settings, err := writeSettings(own)

@@ -49,7 +49,7 @@ func (s *source) readSettings(e *entry, all value) {
 		case "roots":
 			s.readRoots(e, v)
 		case "sampling":
-			own.Questions.Sampling = s.permission(v)
+			own.Questions.Sampling = s.sampling(v)
 		case "elicitation":
 			own.Questions.Elicitation = s.permission(v)
 		case "secrets":
@@ -119,6 +119,21 @@ func (s *source) number(v value, unit time.Duration) time.Duration {
 
 // maxNumber limits such a duration.
 const maxNumber = 24 * time.Hour
+
+var samplingRules = []host.SamplingRule{host.SamplingRelay, host.SamplingAsk, host.SamplingDeny}
+
+// sampling parses what happens to sampling requests.
+func (s *source) sampling(v value) host.SamplingRule {
+	if !s.requireKind(v, kindString) {
+		return host.SamplingDefault
+	}
+	rule := host.SamplingRule(v.text)
+	if !slices.Contains(samplingRules, rule) {
+		s.addError(v, "found %q, want %s%s", v.text, oneOf(samplingRules), suggest(v.text, []string{"relay", "ask", "deny"}))
+		return host.SamplingDefault
+	}
+	return rule
+}
 
 var trusts = []host.Trust{host.TrustAsk, host.TrustBaseline, host.TrustAuto}
 
@@ -196,7 +211,7 @@ func writeSettings(own host.Settings) (jsontext.Value, error) {
 	o.add("dev", own.Dev, own.Dev)
 	o.addPermission("roots", own.Questions.Roots)
 	o.add("roots", own.Roots, len(own.Roots) > 0)
-	o.addPermission("sampling", own.Questions.Sampling)
+	o.add("sampling", own.Questions.Sampling, own.Questions.Sampling != host.SamplingDefault)
 	o.addPermission("elicitation", own.Questions.Elicitation)
 	o.addPermission("secrets", own.Questions.Secrets)
 	o.add("trust", own.Trust, own.Trust != "")

@@ -104,8 +104,8 @@ func TestOwnSettingsAreInOneMember(t *testing.T) {
 		`{"allow": ["a"], "deny": ["b"], "confirm": "always"}`: {
 			Rules: host.Rules{Allow: []string{"a"}, Deny: []string{"b"}, Confirm: []host.ConfirmRule{{Tools: "*", When: host.Always}}},
 		},
-		`{"roots": true, "sampling": false, "elicitation": false, "secrets": false}`: {Questions: host.QuestionRules{
-			Roots: host.PermissionGranted, Sampling: host.PermissionRefused, Elicitation: host.PermissionRefused, Secrets: host.PermissionRefused,
+		`{"roots": true, "sampling": "deny", "elicitation": false, "secrets": false}`: {Questions: host.QuestionRules{
+			Roots: host.PermissionGranted, Sampling: host.SamplingDeny, Elicitation: host.PermissionRefused, Secrets: host.PermissionRefused,
 		}},
 		`{"auditArguments": "write_*"}`: {AuditArguments: []string{"write_*"}},
 		`{"confirm": {"z*": "never", "a*": "always", "*": "destructive"}}`: {

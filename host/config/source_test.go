@@ -174,11 +174,13 @@ func TestProjectCannotLetItsServersAskForMore(t *testing.T) {
 	home := t.TempDir()
 	variables := map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config")}
 	for server, granted := range map[string]bool{
-		`"command": "run", "fondaco": {"secrets": true}`:                                   true,
-		`"url": "https://a.example/mcp", "fondaco": {"roots": true}`:                       true,
-		`"url": "https://a.example/mcp", "type": "sse", "fondaco": {"roots": true}`:        true,
-		`"command": "run", "fondaco": {"roots": true, "sampling": true, "secrets": false}`: false,
-		`"command": "run", "fondaco": {"elicitation": false, "roots": false}`:              false,
+		`"command": "run", "fondaco": {"secrets": true}`:                                    true,
+		`"url": "https://a.example/mcp", "fondaco": {"roots": true}`:                        true,
+		`"url": "https://a.example/mcp", "type": "sse", "fondaco": {"roots": true}`:         true,
+		`"command": "run", "fondaco": {"roots": true, "sampling": "ask", "secrets": false}`: false,
+		`"command": "run", "fondaco": {"sampling": "deny"}`:                                 false,
+		`"command": "run", "fondaco": {"sampling": "relay"}`:                                true,
+		`"command": "run", "fondaco": {"elicitation": false, "roots": false}`:               false,
 	} {
 		servers := `{"mcpServers": {"a": {` + server + `}}}`
 		own, err := load(write(t, home, ".config/fondaco/mcp.json", servers), variables)

@@ -134,6 +134,12 @@ func formSchema(p *mcp.ElicitParams) (jsontext.Value, error) {
 	return json.Marshal(form)
 }
 
+// DetailsOf returns what a person has to know to answer a question of a server.
+func DetailsOf(asked *host.ServerQuestion) ([]Detail, error) {
+	q, err := serverQuestion(asked)
+	return q.Details, err
+}
+
 func (q *Question) add(name, format string, args ...any) {
 	q.Details = append(q.Details, Detail{name, fmt.Sprintf(format, args...)})
 }
@@ -248,6 +254,11 @@ func (q *Question) OfServer() *host.ServerQuestion {
 		return nil
 	}
 	return asked
+}
+
+// IsReview reports whether an answer may leave what a question shows as it is.
+func (q *Question) IsReview() bool {
+	return q.Kind == KindSamplingRequest || q.Kind == KindSamplingReply
 }
 
 // ServerAnswerContent returns the content of an answer to a question of a server.

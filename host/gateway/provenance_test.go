@@ -183,10 +183,13 @@ func TestSettingsDecideWhatAnUpstreamMayAsk(t *testing.T) {
 			{rules: host.QuestionRules{Elicitation: no}, tool: "visit"},
 			{rules: host.QuestionRules{Elicitation: no}, project: "/project", tool: "visit"},
 			{rules: host.QuestionRules{Elicitation: no}, tool: "model", want: true},
-			{rules: host.QuestionRules{Sampling: no}, tool: "model"},
-			{rules: host.QuestionRules{Sampling: no}, tool: "roots", want: true},
+			{rules: host.QuestionRules{Sampling: host.SamplingDeny}, tool: "model"},
+			{rules: host.QuestionRules{Sampling: host.SamplingAsk}, tool: "model"}, // this host has nobody to ask
+			{project: "/project", tool: "model"},
+			{rules: host.QuestionRules{Sampling: host.SamplingRelay}, project: "/project", tool: "model"},
+			{rules: host.QuestionRules{Sampling: host.SamplingDeny}, tool: "roots", want: true},
 			{rules: host.QuestionRules{Roots: no}, tool: "roots"},
-			{rules: host.QuestionRules{Roots: no, Sampling: no, Elicitation: no}, tool: "form", schema: town},
+			{rules: host.QuestionRules{Roots: no, Sampling: host.SamplingDeny, Elicitation: no}, tool: "form", schema: town},
 		} {
 			a := new(asked)
 			u := upstream("a", curious(up))
@@ -209,7 +212,7 @@ func TestRemoteUpstreamGetsNoRootsUnlessTold(t *testing.T) {
 		mcpclient.Command("run"): false, mcpclient.Socket("unix", "/run/a.sock"): false,
 	} {
 		u := host.Upstream{Key: "a", Target: target}
-		if got := u.Questions(); got != (host.Questions{Roots: !remote, Sampling: true, Elicitation: true}) {
+		if got := u.Questions(); got != (host.Questions{Roots: !remote, Sampling: host.SamplingRelay, Elicitation: true}) {
 			t.Errorf("%v: got %+v", target, got)
 		}
 		u.Settings.Questions.Roots = host.PermissionGranted

@@ -37,6 +37,11 @@ func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilitie
 	}
 	if caps.Sample {
 		o.Sample = askCallerFunc[mcp.CreateMessageParams, mcp.CreateMessageResult](rl, conn, mcp.MethodCreateMessage)
+		if rl.reviews() {
+			o.Sample = reviewedSampleFunc(rl, conn)
+		}
+	} else if person.Sample {
+		o.Sample = askPersonFunc[mcp.CreateMessageParams, mcp.CreateMessageResult](rl, conn, mcp.MethodCreateMessage)
 	}
 	if caps.Tools {
 		o.Capabilities.Sampling = &mcp.SamplingCapability{Tools: new(mcp.Capability)}

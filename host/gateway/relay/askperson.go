@@ -23,8 +23,9 @@ func (rl *Relay) person() (can link.Capabilities) {
 	if rl.AskPerson == nil || rl.Settings.Share {
 		return can
 	}
-	can.Form = rl.questions.Questions().Elicitation
-	can.URL = can.Form
+	may := rl.questions.Questions()
+	can.Form, can.URL = may.Elicitation, may.Elicitation
+	can.Sample = may.Sampling == host.SamplingAsk
 	return can
 }
 
@@ -39,6 +40,8 @@ func (rl *Relay) isForPerson(have link.Capabilities, method string, params any) 
 	switch p := params.(type) {
 	case *mcp.ElicitParams:
 		need.Form, need.URL = p.Mode != mcp.ElicitURL, p.Mode == mcp.ElicitURL
+	case *mcp.CreateMessageParams:
+		need.Sample = true
 	default:
 		return false
 	}
@@ -55,7 +58,11 @@ func askPersonFunc[Params, Answer any](rl *Relay, conn func() *link.Conn, method
 			return answer, err
 		}
 		err = conn().AskPerson(ctx, method, func(ctx context.Context, in *link.Call, alone bool) error {
-			raw, err := rl.askPerson(ctx, in, alone, method, asked)
+			given, err := rl.askPerson(ctx, in, alone, method, asked)
+			if err != nil {
+				return err
+			}
+			raw, err := serverAnswer(method, given)
 			if err != nil {
 				return err
 			}
@@ -73,9 +80,23 @@ func personError(method string, err error) error {
 	return err
 }
 
-// askPerson asks the user of the host a question in a call, and returns the answer as the server gets
-// it. alone says that the question can belong to no other call.
-func (rl *Relay) askPerson(ctx context.Context, in *link.Call, alone bool, method string, asked *host.ServerQuestion) (jsontext.Value, error) {
+// serverAnswer returns an answer of the user as the server gets it.
+func serverAnswer(method string, given *host.ServerAnswer) (jsontext.Value, error) {
+	if method != mcp.MethodCreateMessage {
+		return json.Marshal(mcp.ElicitResult{Action: given.Action, Content: given.Content})
+	}
+	if given.Action != mcp.ElicitAccept || given.Text == nil {
+		return nil, errRefusedSampling
+	}
+	return json.Marshal(mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text(*given.Text)}, Model: "user", StopReason: mcp.StopEndTurn})
+}
+
+// errRefusedSampling is the answer to a sampling request that the user of the host refuses. Servers cannot
+// tell whether the user has declined or dismissed it.
+var errRefusedSampling = mcp.Errorf(mcp.CodeRejected, "%s: the user refused it", mcp.MethodCreateMessage)
+
+// askPerson asks the user of the host a question in a call. alone says that the question can belong to no other call.
+func (rl *Relay) askPerson(ctx context.Context, in *link.Call, alone bool, method string, asked *host.ServerQuestion) (*host.ServerAnswer, error) {
 	r := in.Request
 	asked.Principal = r.Principal()
 	if client, ok := r.Client(); ok && alone {
@@ -93,7 +114,7 @@ func (rl *Relay) askPerson(ctx context.Context, in *link.Call, alone bool, metho
 		rl.Log.Error("a question of the upstream was not asked", "incident", incident, "method", method, "error", err)
 		return nil, &host.UnansweredError{Server: rl.Key, Reason: fmt.Sprintf("the host cannot ask (incident %s)", incident)}
 	}
-	return json.Marshal(mcp.ElicitResult{Action: given.Action, Content: given.Content})
+	return given, nil
 }
 
 // personQuestion returns a question of the upstream for the user of the host, without the caller. The
@@ -113,6 +134,12 @@ func (q *questions) personQuestion(method string, params any) (*host.ServerQuest
 		}
 		shown.Message, shown.RequestedSchema, shown.ElicitationID = shownText(p.Message), form, ""
 		asked.Elicit = &shown
+	case *mcp.CreateMessageParams:
+		if err := showSampling(p); err != nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
+		}
+		p.SystemPrompt = shownText(p.SystemPrompt)
+		asked.Imitates, asked.Sampling = q.imitated(p.SystemPrompt, nil), p
 	}
 	return asked, nil
 }
@@ -136,7 +163,11 @@ func (rl *Relay) askPersonBetweenRounds(c *call, in *mcp.InputRequiredResult) (a
 		if err != nil {
 			return nil, nil, err
 		}
-		raw, err := rl.askPerson(c.Context, &c.Call, true, question.Method, asked)
+		given, err := rl.askPerson(c.Context, &c.Call, true, question.Method, asked)
+		if err != nil {
+			return nil, nil, err
+		}
+		raw, err := serverAnswer(question.Method, given)
 		if err != nil {
 			return nil, nil, err
 		}

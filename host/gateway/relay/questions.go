@@ -17,6 +17,7 @@ import (
 type questions struct {
 	*host.Upstream
 	otherKeys func() []string // the keys of the other upstreams, which no question must imitate
+	asksUser  bool            // the user of the host can be asked
 }
 
 // relayedQuestion returns the params of a question of the upstream as they are sent to a client:
@@ -38,15 +39,8 @@ func (q *questions) relayedQuestion(method string, params any) (any, error) {
 		p.Message = q.withName(p.Message, p.RequestedSchema)
 	case *mcp.CreateMessageParams:
 		p.SystemPrompt = q.withPromptName(p.SystemPrompt)
-		for i := range p.Messages {
-			if err := showContents(p.Messages[i].Content); err != nil {
-				return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
-			}
-		}
-		for i := range p.Tools {
-			if err := showTool(&p.Tools[i]); err != nil {
-				return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
-			}
+		if err := showSampling(p); err != nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
 		}
 	case *mcp.EmptyParams: // which has no text
 		p.Meta = make(mcp.Meta)
@@ -75,26 +69,29 @@ func (q *questions) relayedRequirement(e *mcp.Error) (*mcp.Error, error) {
 func (q *questions) mayAsk(method string, params any) error {
 	may := q.Questions()
 	refused := func(what, setting string) error {
-		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the server %q must not ask for %s; %q: true in its settings allows it", method, q.Key, what, setting)
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the server %q must not ask for %s; %s in its settings allows it", method, q.Key, what, setting)
 	}
 	switch p := params.(type) {
 	case *mcp.ElicitParams:
 		if !may.Elicitation {
-			return refused("answers of the user", "elicitation")
+			return refused("answers of the user", `"elicitation": true`)
 		}
 		if p.Mode == mcp.ElicitURL && !isWebPage(p) {
 			return mcp.Errorf(mcp.CodeInvalidParams, "%s: url of the server %q: want https, or http on this machine, with a host in ASCII and without a user name", method, q.Key)
 		}
 		if field := host.SecretField(p); field != "" && !may.Secrets {
-			return refused(fmt.Sprintf("a secret, as the field %q of its form does; URL elicitation is for secrets", host.CutText(host.EscapeUnprintable(field), 64)), "secrets")
+			return refused(fmt.Sprintf("a secret, as the field %q of its form does; URL elicitation is for secrets", host.CutText(host.EscapeUnprintable(field), 64)), `"secrets": true`)
 		}
 	case *mcp.CreateMessageParams:
-		if !may.Sampling {
-			return refused("answers of the model", "sampling")
+		switch {
+		case may.Sampling == host.SamplingDeny:
+			return refused("answers of the model", `"sampling": "relay" or "ask"`)
+		case may.Sampling == host.SamplingAsk && !q.asksUser:
+			return refused("answers of the model, because the user has to be asked before, and this host has no way to", `"sampling": "relay"`)
 		}
 	case *mcp.EmptyParams:
 		if method == mcp.MethodRootsList && !may.Roots {
-			return refused("the roots of the client", "roots")
+			return refused("the roots of the client", `"roots": true`)
 		}
 	}
 	return nil
@@ -116,7 +113,7 @@ func (q *questions) relayed(have link.Capabilities) link.Capabilities {
 	if !may.Elicitation {
 		have.Form, have.URL = false, false
 	}
-	if !may.Sampling {
+	if may.Sampling == host.SamplingDeny || may.Sampling == host.SamplingAsk && !q.asksUser {
 		have.Sample, have.Tools = false, false
 	}
 	if !may.Roots {

@@ -49,7 +49,7 @@ type Relay struct {
 func New(p Params) *Relay {
 	rl := &Relay{
 		Params:    p,
-		questions: questions{p.Upstream, p.OtherKeys},
+		questions: questions{p.Upstream, p.OtherKeys, p.AskPerson != nil},
 		elicited:  newElicitedURLs(p),
 		health:    health{Params: p},
 		watches:   watches{Params: p, pool: mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: MaxWatches})},
@@ -121,6 +121,9 @@ func (rl *Relay) sendInRounds(ctx context.Context, r *mcpserver.Request, q *Requ
 func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 	c.progressBefore, c.progress = q.State.Progress, q.State.Progress
 	answers, err := rl.answers(c.Context, q)
+	if err == nil {
+		err = rl.reviewReplies(c, q.State.Reviewed, answers)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -232,6 +235,12 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 			continue
 		}
 		params, err := question.DecodeParams()
+		if p, ok := params.(*mcp.CreateMessageParams); ok && err == nil && rl.reviews() {
+			if err := rl.reviewRequest(c.Context, rl.askPersonIn(c), p); err != nil {
+				return nil, err
+			}
+			s.Reviewed = append(s.Reviewed, key)
+		}
 		if err == nil {
 			params, err = rl.questions.relayedQuestion(question.Method, params)
 		}

@@ -29,6 +29,9 @@ type RoundState struct {
 	// questions that only the caller can answer.
 	PersonRounds  int                       `json:"personRounds,omitzero"`
 	PersonAnswers map[string]jsontext.Value `json:"personAnswers,omitzero"`
+	// Reviewed are the keys of the sampling requests of the last round whose answers the user of the host
+	// sees before an upstream of the stateless era gets them.
+	Reviewed []string `json:"reviewed,omitzero"`
 	// Policy is what the Policy keeps of the request.
 	Policy jsontext.Value `json:"policy,omitzero"`
 	// URLs are those of the URL elicitations of the last round.

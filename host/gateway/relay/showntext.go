@@ -129,6 +129,22 @@ func showContents(contents mcp.Contents) (err error) {
 	return nil
 }
 
+// showSampling makes characters visible that a person does not see in the messages and tools of a sampling
+// request. It returns an error where they must not be.
+func showSampling(p *mcp.CreateMessageParams) error {
+	for i := range p.Messages {
+		if err := showContents(p.Messages[i].Content); err != nil {
+			return err
+		}
+	}
+	for i := range p.Tools {
+		if err := showTool(&p.Tools[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkToolName returns an error if the name of a tool has characters that are not shown.
 func checkToolName(name string) error {
 	if shownLine(name) != name {
