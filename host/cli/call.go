@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
@@ -57,7 +58,7 @@ func (v *callCommand) run(ctx context.Context, m *Main, operands []string) error
 	result, err := p.CallTool(ctx, tool.Name, args, mcpclient.WithProgress(w.show))
 	w.stop()
 	if err != nil {
-		return p.afterQuestions(err)
+		return p.afterQuestions(&callError{err, tool.Name})
 	}
 	return v.show(ctx, p, m, tool, result)
 }
@@ -70,6 +71,18 @@ func (p *serverConn) afterQuestions(err error) error {
 	}
 	return err
 }
+
+// callError is the error of a call of a tool, or of a prompt, with the name as users write it.
+type callError struct {
+	err  error
+	wire string
+}
+
+func (e *callError) Error() string {
+	return strings.ReplaceAll(e.err.Error(), strconv.Quote(e.wire), strconv.Quote(host.DisplayName(e.wire)))
+}
+
+func (e *callError) Unwrap() error { return e.err }
 
 // maxArguments limits arguments on standard input, in bytes.
 const maxArguments = 4 << 20

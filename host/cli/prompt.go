@@ -43,7 +43,7 @@ func (v *promptCommand) run(ctx context.Context, m *Main, operands []string) err
 	w.stop()
 	switch {
 	case err != nil:
-		return p.afterQuestions(err)
+		return p.afterQuestions(&callError{err, prompt.Name})
 	case v.json:
 		return m.writeDocument(document{"result": result})
 	}
