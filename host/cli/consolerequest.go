@@ -60,7 +60,7 @@ func (t *captureTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		return nil, errNotSent
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxArguments)) // the console shows shorter ones
 	_ = r.Body.Close()
 	if err != nil {
 		return nil, err
