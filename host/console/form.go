@@ -103,7 +103,7 @@ func (f *field) Hint() string {
 
 // examples are values of the formats that browsers have no input for.
 var examples = map[string]string{
-	"date-time": "Such as 2031-12-24T18:30:00+01:00.",
+	"date-time": "Such as 1985-04-12T23:20:50+01:00.",
 	"time":      "Such as 18:30:00+01:00.",
 	"duration":  "Such as PT1H30M.",
 	"uuid":      "Such as 123e4567-e89b-42d3-a456-426614174000.",

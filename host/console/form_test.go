@@ -42,7 +42,7 @@ func TestFormHasAlternativesListsAndDefaults(t *testing.T) {
 	page := b.get(toolPage)
 	for _, want := range []string{
 		`type="radio" name="/pay~2" value="0"> Card`, `value="1"> Voucher`, `value="2"> boolean`, `value="" checked> nothing`,
-		`<textarea name="/note"`, "for the driver", "From 1 to 9", `name="/count" id="f/count" value="3"`, "Such as 2031-12-24T18:30:00", ">Turin</textarea>",
+		`<textarea name="/note"`, "for the driver", "From 1 to 9", `name="/count" id="f/count" value="3"`, "Such as 1985-04-12T23:20:50", ">Turin</textarea>",
 		`type="file" name="/photo~4" id="f/photo" accept="image/png"`, `enctype="multipart/form-data"`, `formaction="#l%2flines"`,
 	} {
 		if !strings.Contains(page, want) {
