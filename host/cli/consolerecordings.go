@@ -10,7 +10,6 @@ import (
 
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/traffic"
-	"github.com/fondaco/fondaco/mcp/mcpwire"
 )
 
 // recordingID names a recording in paths.
@@ -36,7 +35,7 @@ func (s *consoleSource) Recordings() (dirs []string, all []console.Recording, er
 }
 
 // OpenRecording implements console.RecordingSource. One recording is read at a time, because it may be large.
-func (s *consoleSource) OpenRecording(id string) (*mcpwire.Recording, error) {
+func (s *consoleSource) OpenRecording(id string) (*traffic.Recording, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	for _, dir := range s.host.recordings.directories() {

@@ -34,7 +34,7 @@ func TestRecordedSessionsAreInTheConsole(t *testing.T) {
 	for _, one := range all {
 		ids[one.ID] = true
 		rec, err := h.console.OpenRecording(one.ID)
-		if err != nil || len(rec.Lines) != 1 || rec.Lines[0].Method != "tools/list" {
+		if err != nil || len(rec.Messages) != 1 || rec.Messages[0].Method != "tools/list" {
 			t.Errorf("%s: got %+v, %v, want its message", one.Name, rec, err)
 		}
 	}

@@ -56,7 +56,9 @@ func (s *source) Recordings() ([]string, []console.Recording, error) {
 	return []string{"/srv/recordings"}, s.recordings, s.failure
 }
 
-func (s *source) OpenRecording(string) (*mcpwire.Recording, error) { return s.recording, s.failure }
+func (s *source) OpenRecording(string) (*traffic.Recording, error) {
+	return traffic.NewRecording(s.recording), s.failure
+}
 
 func (s *source) Messages() []traffic.Message {
 	s.mu.Lock()

@@ -1,9 +1,7 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpwire"
 )
 
 const (
@@ -37,7 +34,7 @@ type RecordingSource interface {
 	// first.
 	Recordings() (dirs []string, all []Recording, err error)
 	// OpenRecording reads a recording by its ID.
-	OpenRecording(id string) (*mcpwire.Recording, error)
+	OpenRecording(id string) (*traffic.Recording, error)
 }
 
 type recordingsView struct {
@@ -58,10 +55,10 @@ func (c *Console) recordings(w http.ResponseWriter, _ *http.Request, s *session)
 }
 
 // openRecording reads a recording of the list. Without one it writes the list, and returns nil.
-func (c *Console) openRecording(w http.ResponseWriter, r *http.Request, s *session) (*Recording, *mcpwire.Recording) {
+func (c *Console) openRecording(w http.ResponseWriter, r *http.Request, s *session) (*Recording, *traffic.Recording) {
 	dirs, all, _ := c.source.Recordings()
 	i := slices.IndexFunc(all, func(one Recording) bool { return one.ID == r.PathValue("id") })
-	var rec *mcpwire.Recording
+	var rec *traffic.Recording
 	reason := "it is not there any more"
 	if i >= 0 {
 		var err error
@@ -83,12 +80,11 @@ func (c *Console) recording(w http.ResponseWriter, r *http.Request, s *session) 
 	if rec == nil {
 		return
 	}
-	all := traffic.Messages(rec)
-	v := viewOf(envelopes(all), filterOf(r.URL.Query()))
+	v := viewOf(envelopes(rec.Messages), filterOf(r.URL.Query()))
 	v.Page, v.Recording = "recordings/"+of.ID, of
 	for i := range v.Messages {
 		m := &v.Messages[i]
-		recorded := &all[m.Seq-1]
+		recorded := &rec.Messages[m.Seq-1]
 		m.Body, m.Cut = recorded.Body, recorded.Cut
 	}
 	c.show(w, s, "traffic", &view{Title: "Recorded: " + of.Of, Section: "traffic", Still: true, Data: v})
@@ -135,34 +131,15 @@ func (c *Console) recordingFile(w http.ResponseWriter, r *http.Request, s *sessi
 
 // sharedFile returns a recording of the messages that a filter shows, with all messages of their calls and of the
 // handshake: an answer without its request would say nothing.
-func sharedFile(rec *mcpwire.Recording, f messageFilter) ([]byte, error) {
-	all := traffic.Messages(rec)
-	others := f.relatedIn(envelopes(all))
+func sharedFile(rec *traffic.Recording, f messageFilter) ([]byte, error) {
+	others := f.relatedIn(envelopes(rec.Messages))
 	calls := make(map[uint64]bool)
-	for i := range all {
-		if m := &all[i].Message; m.Call != 0 && (f.matches(m, others) || isHandshake(m)) {
+	for i := range rec.Messages {
+		if m := &rec.Messages[i].Message; m.Call != 0 && f.matches(m, others) {
 			calls[m.Call] = true
 		}
 	}
-	header, err := json.Marshal(&rec.RecordingHeader)
-	if err != nil {
-		return nil, err
-	}
-	out := bytes.NewBuffer(append(header, '\n'))
-	for i := range all {
-		m := &all[i].Message
-		if !calls[m.Call] && !isHandshake(m) && !f.matches(m, others) {
-			continue
-		}
-		line, err := json.Marshal(&rec.Lines[all[i].Line])
-		if err != nil {
-			return nil, err
-		}
-		if out.Write(append(line, '\n')); out.Len() > maxShared {
-			return nil, fmt.Errorf("found more than %d MiB, want a filter that shows less", maxShared>>20)
-		}
-	}
-	return out.Bytes(), nil
+	return rec.Part(func(m *traffic.Message) bool { return calls[m.Call] || isHandshake(m) || f.matches(m, others) }, maxShared)
 }
 
 // isHandshake reports whether a message is of the beginning of a session.

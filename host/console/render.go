@@ -53,7 +53,7 @@ var pageNames = []string{
 
 func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{
-		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "bytes": size, "brief": brief, "clockms": func(t time.Time) string { return t.Local().Format("15:04:05.000") }, "duration": duration, "bound": time.Duration.String, "datems": func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }, "body": bodyText, "bytes64": func(n int64) string { return size(int(n)) }, "add": func(a, b int) int { return a + b },
+		"text": shown, "name": host.DisplayName, "asset": asset, "date": date, "clock": clock, "bytes": size, "brief": brief, "clockms": func(t time.Time) string { return t.Local().Format("15:04:05.000") }, "duration": duration, "bound": time.Duration.String, "datems": func(t time.Time) string { return t.Local().Format(time.DateTime + ".000") }, "body": bodyText, "bytes64": func(n int64) string { return size(int(n)) }, "add": func(a, b int) int { return a + b },
 		"tab":      func(v *view, section, name string) tab { return tab{v.Path, section, name, v.Section == section, 0} },
 		"inboxTab": func(v *view) tab { return tab{v.Path, "inbox", "Inbox", v.Section == "inbox", v.Waiting} },
 		"lines":    func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }, "diffClass": diffClass,

@@ -1,8 +1,10 @@
 package traffic
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -63,7 +65,7 @@ func sessionOfFile(info fs.FileInfo) RecordedSession {
 }
 
 // OpenRecording reads a file that ListRecordings has returned. It fails for more than 64 MiB.
-func OpenRecording(dir, name string) (*mcpwire.Recording, error) {
+func OpenRecording(dir, name string) (*Recording, error) {
 	if !isRecordingName(name) {
 		return nil, fmt.Errorf("open recording: %q is no name of a recording", name)
 	}
@@ -84,7 +86,11 @@ func OpenRecording(dir, name string) (*mcpwire.Recording, error) {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
 	defer file.Close()
-	return mcpwire.ReadRecording(io.LimitReader(file, maxOpened))
+	rec, err := mcpwire.ReadRecording(io.LimitReader(file, maxOpened))
+	if err != nil {
+		return nil, err
+	}
+	return NewRecording(rec), nil
 }
 
 var errNotRegular = errors.New("found no regular file")
@@ -96,19 +102,48 @@ type RecordedMessage struct {
 	Body jsontext.Value
 	// Cut is true if the body lacks some of the message.
 	Cut bool
-	// Line is the number of its line, beginning with 0 after the header.
-	Line int
+
+	line int // index of its line
 }
 
-// Messages returns the messages of a recording as a Recorder would have seen them: numbered, with answers, questions
-// and rounds joined. A recording has no requestState, so a round counts as the one after that which has asked last for
-// the same.
-func Messages(rec *mcpwire.Recording) []RecordedMessage {
+// Recording is a recorded session.
+type Recording struct {
+	rec *mcpwire.Recording
+	// Messages are as a Recorder would have seen them: numbered, with answers, questions and rounds joined. A recording
+	// has no requestState, so a round counts as the one after that which has asked last for the same.
+	Messages []RecordedMessage
+}
+
+// NewRecording returns what a file has.
+func NewRecording(rec *mcpwire.Recording) *Recording {
 	r := &recordingReader{rec: rec, seed: maphash.MakeSeed(), asked: make(map[uint64]uint64)}
 	for i := range rec.Lines {
 		r.read(i, &rec.Lines[i])
 	}
-	return r.all
+	return &Recording{rec, r.all}
+}
+
+// Part returns a recording, as its file has it, with the messages for which keep reports true. It fails for more than
+// limit bytes.
+func (r *Recording) Part(keep func(*Message) bool, limit int) ([]byte, error) {
+	header, err := json.Marshal(&r.rec.RecordingHeader)
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.NewBuffer(append(header, '\n'))
+	for i := range r.Messages {
+		if !keep(&r.Messages[i].Message) {
+			continue
+		}
+		line, err := json.Marshal(&r.rec.Lines[r.Messages[i].line])
+		if err != nil {
+			return nil, err
+		}
+		if out.Write(append(line, '\n')); out.Len() > limit {
+			return nil, fmt.Errorf("found more than %d MiB, want a filter that shows less", limit>>20)
+		}
+	}
+	return out.Bytes(), nil
 }
 
 type recordingReader struct {
@@ -145,7 +180,7 @@ func (r *recordingReader) read(i int, l *mcpwire.Line) {
 	default:
 		e.kind = Invalid
 	}
-	r.all = append(r.all, RecordedMessage{Body: l.Payload, Cut: l.Cut, Line: i})
+	r.all = append(r.all, RecordedMessage{Body: l.Payload, Cut: l.Cut, line: i})
 	m := &r.all[len(r.all)-1].Message
 	m.Seq, m.Time, m.Upstream, m.Conn, m.FromClient = uint64(len(r.all)), l.Time, w.upstream, w.conn, w.fromClient
 	m.Kind, m.Method, m.ID, m.Name = e.kind, short(e.method), short(e.id), short(e.name)

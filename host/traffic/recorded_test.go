@@ -47,12 +47,12 @@ func TestRecordedSessionIsReadAsItWasSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages := traffic.Messages(rec)
+	messages := rec.Messages
 	if len(messages) != 4 {
 		t.Fatalf("got %d messages, want 4", len(messages))
 	}
 	for i, m := range messages {
-		if m.Upstream != "git-hub" || m.Method != "tools/call" || m.Name != "push" || m.Call != 1 || m.Round != i/2+1 || m.FromClient != (i%2 == 0) || m.Line != i {
+		if m.Upstream != "git-hub" || m.Method != "tools/call" || m.Name != "push" || m.Call != 1 || m.Round != i/2+1 || m.FromClient != (i%2 == 0) {
 			t.Errorf("got %+v, want two rounds of one call", m)
 		}
 	}
@@ -99,12 +99,12 @@ func TestOddRecordingIsRead(t *testing.T) {
 		{HTTP: &mcpwire.HTTPLine{Status: 200}},
 		{Kind: "error", Payload: []byte(`{"code":"x"}`)},
 	}}
-	var lines []int
-	for _, m := range traffic.Messages(rec) {
-		lines = append(lines, m.Line)
+	var kinds []traffic.Kind
+	for _, m := range traffic.NewRecording(rec).Messages {
+		kinds = append(kinds, m.Kind)
 	}
-	if !slices.Equal(lines, []int{0, 1, 2, 3, 5}) {
-		t.Errorf("got the lines %v, want all but the response without a message", lines)
+	if !slices.Equal(kinds, []traffic.Kind{traffic.Request, traffic.Result, traffic.Invalid, traffic.HTTP, traffic.Error}) {
+		t.Errorf("got %v, want all but the response without a message", kinds)
 	}
 }
 
