@@ -31,7 +31,7 @@
 #	make release [SNAPSHOT=1]             the archives of a tag, and publish them | of this commit, in bin/release
 #	make release-check                    archives of this commit: built twice, and run with nothing beside them
 #	make nats-server                      build the NATS server that tests start
-#	make fmt | make api | make coverage   format | rewrite the API record | write bin/spec-coverage.md
+#	make fmt | make api | make coverage   format | rewrite the API record (RELEASED=1: as released) | write bin/spec-coverage.md
 
 export GOTOOLCHAIN := auto
 export GOFLAGS     := -trimpath -buildvcs=false
@@ -99,6 +99,7 @@ fmt: bin/tools/gofumpt
 
 api: go
 	@go test ./api -count 1 -v -run TestAPIIsRecorded -update
+	$(if $(RELEASED),@go test ./api -count 1 -run TestChangelogListsChangesOfTheAPI -release)
 
 # The developer tools are pinned in tools/go.mod. A goal builds those that it uses.
 checks: bin/tools/checks bin/tools/gotestsum

@@ -5,8 +5,10 @@ package api_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,7 +17,10 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the record of the API anew")
+var (
+	update  = flag.Bool("update", false, "write the record of the API anew")
+	release = flag.Bool("release", false, "write which API is released")
+)
 
 func TestAPIIsRecorded(t *testing.T) {
 	for name, pkg := range publicPackages(t) {
@@ -27,10 +32,10 @@ func TestAPIIsRecorded(t *testing.T) {
 			}
 			want, err := os.ReadFile(name + ".txt")
 			if err != nil {
-				t.Fatalf("%v: a new public package: run make api and add a line to CHANGELOG.md under Unreleased", err)
+				t.Fatalf("%v: a new public package: run make api, and add a line to the first section of CHANGELOG.md", err)
 			}
 			if diff := difference(string(want), got); diff != "" {
-				t.Errorf("the exported API differs from api/%s.txt: run make api and add a line to CHANGELOG.md under Unreleased.\n%s", name, diff)
+				t.Errorf("the exported API differs from api/%s.txt: run make api, and add a line to the first section of CHANGELOG.md.\n%s", name, diff)
 			}
 		})
 	}
@@ -53,17 +58,63 @@ func TestRecordedPackagesExist(t *testing.T) {
 	}
 }
 
-// TestChangelogListsChangesOfTheAPI ties each record to the changelog: the newest section
-// that marks a package has to mark it with the digest of the record as it is now.
+// released has the mark of each package at the last release. Before the first one there is no such file: the section
+// of the first release describes all of the API.
+const released = "released"
+
+// TestChangelogListsChangesOfTheAPI ties each record to the changelog: the newest section that marks a package
+// has to mark it with the digest of the record as it is now, unless that is the released one.
 func TestChangelogListsChangesOfTheAPI(t *testing.T) {
+	if *release {
+		writeReleased(t)
+		return
+	}
+	known, err := os.ReadFile(released)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	changelog, err := os.ReadFile("../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, want := range unmentioned(string(known), string(changelog), records(t)) {
+		t.Errorf("CHANGELOG.md does not tell of the API as it is now: add a line to its first section that says what changed and ends in %s", want)
+	}
+}
+
+func writeReleased(t *testing.T) {
+	t.Helper()
+	var marks []string
 	for name, text := range records(t) {
-		if want := mark(name, text); !slices.Contains(newestMarks(string(changelog), name), want) {
-			t.Errorf("CHANGELOG.md does not tell of the API of %s as it is now: add a line under Unreleased that says what changed and ends in %s", name, want)
+		marks = append(marks, mark(name, text)+"\n")
+	}
+	slices.Sort(marks)
+	if err := os.WriteFile(released, []byte(strings.Join(marks, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unmentioned returns the marks of records that are neither those of the last release nor in the changelog.
+func unmentioned(known, changelog string, records map[string]string) (missing []string) {
+	for name, text := range records {
+		want := mark(name, text)
+		if !strings.Contains(known, want+"\n") && !slices.Contains(newestMarks(changelog, name), want) {
+			missing = append(missing, want)
 		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+func TestOnlyChangesSinceTheReleaseAreMentioned(t *testing.T) {
+	records := map[string]string{"same": "a", "changed": "b", "told": "c"}
+	known := mark("same", "a") + "\n" + mark("changed", "old") + "\n" + mark("told", "old") + "\n"
+	changelog := "\n## [Unreleased]\n- it has more " + mark("told", "c") + "\n"
+	if got, want := unmentioned(known, changelog, records), []string{mark("changed", "b")}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
