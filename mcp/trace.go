@@ -80,6 +80,11 @@ func isTraceParent(s string) bool {
 	if len(s) > maxTraceParent {
 		return false
 	}
+	const length = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	if len(s) == length && s[:3] == "00-" && s[35] == '-' && s[52] == '-' { // nearly all
+		id, parent := s[3:35], s[36:52]
+		return isHex(id, 32) && isHex(parent, 16) && isHex(s[53:], 2) && strings.Trim(id, "0") != "" && strings.Trim(parent, "0") != ""
+	}
 	version, rest, _ := strings.Cut(s, "-")
 	id, rest, _ := strings.Cut(rest, "-")
 	parent, rest, _ := strings.Cut(rest, "-")
@@ -117,11 +122,13 @@ func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
+// hexDigits has a bit for each lower-case hexadecimal digit. Digits are random, so branches on them would be mispredicted.
+var hexDigits = [4]uint64{0x3ff << '0', 0x3f << ('a' - 64), 0, 0}
+
 func isHex(s string, length int) bool {
+	valid := uint64(1)
 	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
+		valid &= hexDigits[s[i]>>6] >> (s[i] & 63)
 	}
-	return len(s) == length
+	return len(s) == length && valid == 1
 }

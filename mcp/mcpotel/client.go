@@ -55,7 +55,8 @@ func (c *client) session(e mcpclient.SessionEvent) {
 // middleware measures each message.
 func (c *client) middleware(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (result any, err error) {
-		op := operation{instruments: c.instruments, series: c.seriesOf(r)}
+		name, _ := nameOf(r)
+		op := c.newOperation(preparedKey{method: r.Method, name: name, revision: r.Revision(), inbound: r.Inbound}, c.seriesOf)
 		ctx = c.begin(ctx, &op, r)
 		panics := true
 		defer func() {
@@ -78,12 +79,12 @@ func (c *client) middleware(next mcpclient.Handler) mcpclient.Handler {
 
 // seriesOf returns the attributes of a message. A name is shown once the server has answered for it,
 // because the name that a model makes up is no tool.
-func (c *client) seriesOf(r *mcpclient.Request) series {
-	s := series{method: c.method(r.Method, !r.Inbound), revision: r.Revision().String()}
-	if name, ok := nameOf(r); ok {
+func (c *client) seriesOf(k preparedKey) series {
+	s := series{method: c.method(k.method, !k.inbound), revision: k.revision.String()}
+	if !k.inbound && (k.method == mcp.MethodToolsCall || k.method == mcp.MethodPromptsGet) {
 		s.name = other
-		if c.names.has(name) {
-			s.name = name
+		if c.names.has(k.name) {
+			s.name = k.name
 		}
 	}
 	return s
@@ -120,8 +121,9 @@ func (c *client) begin(ctx context.Context, op *operation, r *mcpclient.Request)
 		}
 		return op.begin(ctx, serverKind)
 	}
-	if t := mcp.TraceFrom(ctx); t.Parent != "" && !trace.SpanContextFromContext(ctx).IsValid() {
-		ctx = withRemote(ctx, t)
+	before := mcp.TraceFrom(ctx)
+	if before.Parent != "" && !trace.SpanContextFromContext(ctx).IsValid() {
+		ctx = withRemote(ctx, before)
 	}
 	ctx = op.begin(ctx, clientKind)
 	if c.options.ResourceURIs && op.span.IsRecording() {
@@ -129,7 +131,8 @@ func (c *client) begin(ctx context.Context, op *operation, r *mcpclient.Request)
 			op.span.SetAttributes(keyURI.String(shortened(p.URI)))
 		}
 	}
-	if t := traceOf(ctx); t.Parent != "" {
+	if t := textOf(op.span.SpanContext()); t.Parent != "" {
+		t.Baggage = baggageOf(ctx, before)
 		r.SetTrace(t)
 	}
 	return ctx

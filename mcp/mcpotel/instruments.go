@@ -57,25 +57,45 @@ type instruments struct {
 	base           metric.MeasurementOption // Options.Attributes
 	received, sent metric.MeasurementOption // of sizes
 
-	active  *activeCounts
-	names   names // of tools, prompts and methods
-	begun   cache[series, begun]
-	results cache[series, []metric.RecordOption]
-	reached cache[reached, []metric.AddOption]   // by limit and method
-	ended   cache[string, []metric.RecordOption] // sessions, by revision
+	active   *activeCounts
+	names    names // of tools, prompts and methods
+	known    cache[preparedKey, *prepared]
+	bySeries cache[series, *prepared]
+	results  cache[series, []metric.RecordOption]
+	reached  cache[reached, []metric.AddOption]   // by limit and method
+	ended    cache[string, []metric.RecordOption] // sessions, by revision
 }
 
-// begun is what is made once for the messages of a series that has no outcome yet.
-type begun struct {
-	name   string // of the series
+// prepared is what is made once for the messages of a series that has no outcome yet.
+type prepared struct {
+	series
 	title  string // of spans
 	active *activeCount
 	result []metric.RecordOption // of a message that succeeds
 }
 
-// prepare returns the begun of a series.
-func (i *instruments) prepare(s series) begun {
-	return begun{s.name, s.spanName(), i.active.of(i, s.method), i.resultOf(s)}
+// preparedKey is what a series is made of, as a message has it.
+type preparedKey struct {
+	method, name      string
+	revision          mcp.Revision
+	overHTTP, inbound bool
+}
+
+// prepare returns what is made for a message, by one lookup if its method and name are known. create makes its series.
+func (i *instruments) prepare(k preparedKey, create func(preparedKey) series) *prepared {
+	if made := i.known.made.Load(); made != nil {
+		if p, ok := (*made)[k]; ok {
+			return p
+		}
+	}
+	s := create(k)
+	p := i.bySeries.get(s, func(s series) *prepared {
+		return &prepared{s, s.spanName(), i.active.of(i, s.method), i.resultOf(s)}
+	})
+	if s.method == k.method && s.name == k.name { // what a peer makes up is not kept
+		i.known.get(k, func(preparedKey) *prepared { return p })
+	}
+	return p
 }
 
 func (i *instruments) resultOf(s series) []metric.RecordOption {

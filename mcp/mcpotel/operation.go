@@ -63,26 +63,31 @@ func (s series) spanName() string {
 type operation struct {
 	*instruments
 	series
-	begun begun
-	span  trace.Span
-	start time.Time
+	prepared *prepared
+	span     trace.Span
+	start    time.Time
+}
+
+// newOperation returns an operation that has not begun.
+func (i *instruments) newOperation(k preparedKey, create func(preparedKey) series) operation {
+	p := i.prepare(k, create)
+	return operation{instruments: i, series: p.series, prepared: p}
 }
 
 // begin starts the span and the clock. The parent is that of ctx.
 func (o *operation) begin(ctx context.Context, kind []trace.SpanStartOption) context.Context {
 	o.start = time.Now()
-	o.begun = o.instruments.begun.get(o.series, o.prepare)
-	o.begun.active.n.Add(1)
-	ctx, o.span = o.tracer.Start(ctx, o.begun.title, kind...)
+	o.prepared.active.n.Add(1)
+	ctx, o.span = o.tracer.Start(ctx, o.prepared.title, kind...)
 	return ctx
 }
 
 // end records the outcome. description is the message of a protocol error.
 func (o *operation) end(ctx context.Context, description string) {
-	o.begun.active.n.Add(-1)
+	o.prepared.active.n.Add(-1)
 	if o.duration.Enabled(ctx) {
-		result := o.begun.result
-		if o.failure != "" || o.status != "" || o.name != o.begun.name {
+		result := o.prepared.result
+		if o.failure != "" || o.status != "" || o.name != o.prepared.name {
 			result = o.results.get(o.series, o.resultOf)
 		}
 		o.duration.Record(ctx, time.Since(o.start).Seconds(), result...)

@@ -59,7 +59,7 @@ func (s *server) session(e mcpserver.SessionEvent) {
 // middleware measures each message.
 func (s *server) middleware(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (result any, err error) {
-		op := operation{instruments: s.instruments, series: s.seriesOf(r)}
+		op := s.newOperation(keyOf(r), s.seriesOf)
 		ctx = s.begin(ctx, &op, r)
 		panics := true
 		defer func() {
@@ -79,14 +79,18 @@ func (s *server) middleware(next mcpserver.Handler) mcpserver.Handler {
 	}
 }
 
-func (s *server) seriesOf(r *mcpserver.Request) series {
-	name := r.RegisteredName()
+func keyOf(r *mcpserver.Request) preparedKey {
+	return preparedKey{method: r.Method(), name: r.RegisteredName(), revision: r.Revision(), overHTTP: r.Header() != nil}
+}
+
+func (s *server) seriesOf(k preparedKey) series {
+	name := k.name
 	if name != "" {
 		name = s.names.add(name)
-	} else if m := r.Method(); m == mcp.MethodToolsCall || m == mcp.MethodPromptsGet {
+	} else if k.method == mcp.MethodToolsCall || k.method == mcp.MethodPromptsGet {
 		name = other
 	}
-	return series{method: s.method(r.Method(), true), name: name, revision: r.Revision().String(), overHTTP: r.Header() != nil}
+	return series{method: s.method(k.method, true), name: name, revision: k.revision.String(), overHTTP: k.overHTTP}
 }
 
 // begin starts the span of a message.
@@ -186,7 +190,7 @@ func (o *operation) setServerError(r *mcpserver.Request, err error) {
 
 // detached starts the span of work that continues after its request was answered.
 func (s *server) detached(ctx context.Context) (work context.Context, ended func()) {
-	name := s.seriesOf(mcpserver.From(ctx)).spanName()
+	name := s.prepare(keyOf(mcpserver.From(ctx)), s.seriesOf).title
 	work, span := s.tracer.Start(ctx, "background "+name)
 	if !span.IsRecording() {
 		return ctx, nil
