@@ -242,6 +242,20 @@ func TestCarelessHTTPServersAreFound(t *testing.T) {
 	}
 }
 
+func TestHTTPServerThatAnswersACancelledRequestTwiceIsFound(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(&simpleServer{match: `"requestId":"mcpcheck-cancelled"`, reply: cancelledError})
+	t.Cleanup(web.Close)
+	r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{URL: web.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(r.Results, func(one mcpcheck.Result) bool { return one.Check == "cancellation" })
+	if i < 0 || r.Results[i].Status == mcpcheck.OK || !strings.Contains(r.Results[i].Text, "to a request that was cancelled") {
+		t.Errorf("got %+v, want the answer to the cancellation found", r.Results)
+	}
+}
+
 // A server that has ended is one fault, and not one of each check that follows.
 func TestServerThatEndsIsOneFault(t *testing.T) {
 	t.Parallel()
