@@ -18,9 +18,10 @@ import (
 )
 
 // shownToTheUser are the places whose secrets a command shows on purpose: what was approved is shown
-// as the configuration has it, and "servers" shows what a server prints and at which URL it fails.
+// as the configuration has it, "doctor" shows the path of a URL that it examines, and "servers" shows what a server prints and at which URL it fails.
 var shownToTheUser = map[string][]string{
 	"fondaco approvals": {"argument", "URL path", "URL query"},
+	"fondaco doctor":    {"URL path"},
 	"fondaco servers":   {"argument", "variable", "printed file", "URL path"},
 	"fondaco.lock":      {"argument", "URL path", "URL query"},
 }
@@ -102,6 +103,8 @@ func (u *leakyUser) collectCommands(t *testing.T, h *runningHost, config string,
 		{"policy", "explain"},
 		{"config", "show", "--config", config},
 		{"config", "check", "--config", config},
+		{"roots", "--config", config},
+		{"doctor", "--config", config},
 		{"lock"},
 		{"servers"},
 		{"tools"},
