@@ -16,6 +16,7 @@ func TestServersThatAreNotReadyHaveACommand(t *testing.T) {
 		{host.Status{Key: "a", State: host.Ready}, ""},
 		{host.Status{Key: "a", State: host.Ready, WaitingCount: 1}, "fondaco approve a --config mcp.json"},
 		{host.Status{Key: "a", State: host.NeedsApproval}, "fondaco approve a --config mcp.json"},
+		{host.Status{Key: "a", State: host.NeedsSignIn, WantsKey: true}, "fondaco set a --header 'Authorization: Bearer KEY' --config mcp.json"},
 		{host.Status{Key: "a", State: host.Failed}, "fondaco doctor a --config mcp.json"},
 		{host.Status{Key: "a", State: host.Suspended}, "fondaco doctor a --config mcp.json"},
 	} {
