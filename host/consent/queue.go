@@ -49,7 +49,8 @@ type Queue struct {
 // NewQueue returns the queue in a store.
 func NewQueue(store mcp.Store) *Queue { return &Queue{store: store, changed: make(chan struct{})} }
 
-// Ask adds a question, and returns it with its number and its times. When an owner has as
+// Ask adds a question, and returns it with its number and its times: it expires after ten minutes,
+// unless Expires says when. When an owner has as
 // many questions as it may have, the error wraps ErrTooMany; the questions of other owners
 // stay, except that the newest one of an owner with more questions is removed when all owners
 // of a group, or all together, have as many as they may have.
@@ -74,7 +75,9 @@ func (q *Queue) Ask(ctx context.Context, asked Question) (Question, error) {
 	}
 	asked.ID = strconv.FormatUint(number, 10)
 	asked.Created = time.Now().UTC()
-	asked.Expires = asked.Created.Add(QuestionTime)
+	if asked.Expires.IsZero() {
+		asked.Expires = asked.Created.Add(QuestionTime)
+	}
 	raw, err := json.Marshal(entry{Question: asked})
 	if err != nil {
 		return asked, fmt.Errorf("question: %w", err)

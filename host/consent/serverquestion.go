@@ -32,6 +32,9 @@ const (
 	maxServerGroup     = 32
 )
 
+// expiryGrace is for how long a question is kept after the wait for it has ended, and removes it.
+const expiryGrace = time.Second
+
 // The details of a question of a server.
 const (
 	DetailWarning      = "warning"
@@ -60,7 +63,7 @@ func (c *Calls) AskPerson(ctx context.Context, asked *host.ServerQuestion) (*hos
 	if err != nil {
 		return nil, err
 	}
-	q.NeedsCode = watched
+	q.NeedsCode, q.Expires = watched, time.Now().Add(c.options.Wait+expiryGrace).UTC()
 	if q, err = c.Queue.Ask(ctx, q); err != nil {
 		if errors.Is(err, ErrTooMany) || errors.Is(err, ErrTooLarge) {
 			return nil, unanswered("%v", err)
