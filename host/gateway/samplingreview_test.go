@@ -2,9 +2,11 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
@@ -16,7 +18,7 @@ import (
 
 // poet is a server that asks a model for a poem.
 func poet(revision mcp.Revision) *mcpserver.Server {
-	srv := mcpserver.New("poet", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet})
+	srv := mcpserver.New("poet", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet, Ask: &mcpserver.AskOptions{MaxRounds: 200}})
 	srv.Tool("write", "Write", func(ctx context.Context, _ struct{}) (string, error) {
 		var said mcp.CreateMessageResult
 		err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("poem", &mcp.CreateMessageParams{
@@ -24,6 +26,22 @@ func poet(revision mcp.Revision) *mcpserver.Server {
 			Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("About the sea")}}, {Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("And the sky")}}},
 		}, &said))
 		return said.Content.Text(), err
+	})
+	srv.Tool("flood", "Flood", func(ctx context.Context, _ struct{}) (string, error) {
+		answered := 0
+		for i := range 150 {
+			var said mcp.CreateMessageResult
+			err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion(fmt.Sprint("poem", i), &mcp.CreateMessageParams{
+				MaxTokens: 9, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("About the sea")}}},
+			}, &said))
+			if errors.Is(err, mcpserver.ErrInputRequired) {
+				return "", err
+			}
+			if err == nil {
+				answered++
+			}
+		}
+		return fmt.Sprint(answered), nil
 	})
 	return srv
 }
@@ -52,6 +70,12 @@ func (m *model) client(revision mcp.Revision) *mcpclient.Options {
 // askPoet calls the poet, and returns the text of the result.
 func askPoet(t *testing.T, p *personAtHost, u host.Upstream, up, down mcp.Revision, m *model) string {
 	t.Helper()
+	return callPoet(t, p, u, up, down, m, "write")
+}
+
+// callPoet is askPoet for a tool.
+func callPoet(t *testing.T, p *personAtHost, u host.Upstream, up, down mcp.Revision, m *model, tool string) string {
+	t.Helper()
 	u.Key, u.Target = "poet", mcpclient.InProcess(poet(up))
 	options := new(gateway.Options)
 	if p != nil {
@@ -63,7 +87,7 @@ func askPoet(t *testing.T, p *personAtHost, u host.Upstream, up, down mcp.Revisi
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	result, err := c.CallTool(t.Context(), "poet__write", nil)
+	result, err := c.CallTool(t.Context(), "poet__"+tool, nil)
 	if err != nil {
 		return "failed: " + err.Error()
 	}
@@ -167,6 +191,23 @@ func TestSamplingIsRelayedUnasked(t *testing.T) {
 			if got := askPoet(t, reviewer(host.ServerAnswer{}, host.ServerAnswer{}, &seen), host.Upstream{}, up, down, new(model)); !strings.HasPrefix(got, "failed: ") || seen != nil {
 				t.Errorf("%s behind for %s: got %q and the questions %q, want no request", up, down, got, seen)
 			}
+		}
+	}
+}
+
+// A server cannot make a client pay for any number of requests to its model, however fast it asks.
+func TestSamplingRequestsOfAnUpstreamAreLimited(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-327b")
+	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		for _, down := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+			synctest.Test(t, func(t *testing.T) {
+				m := &model{answers: "blue"}
+				got := callPoet(t, nil, host.Upstream{}, up, down, m, "flood")
+				if len(m.got) == 0 || len(m.got) > 100 {
+					t.Errorf("%s behind for %s: got %d requests to the model, want at most 100 at once; the call: %s", up, down, len(m.got), got)
+				}
+			})
 		}
 	}
 }
