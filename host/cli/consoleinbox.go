@@ -87,6 +87,9 @@ func consoleServerQuestion(asked *consent.Question) *console.ServerQuestion {
 // pendingApprovals returns what waits for approval. It is read again when it may have changed,
 // because large files of programs may have to be read for it.
 func (s *consoleSource) pendingApprovals(ctx context.Context) ([]*approvalQuestion, error) {
+	if s.approvals == nil { // nothing needs one
+		return nil, nil
+	}
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	version := s.approvals.version()

@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/mcp/mcpcheck"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 var inspectEntry = commandInfo{
@@ -56,6 +57,7 @@ func (v *inspectCommand) run(ctx context.Context, m *Main, operands []string) er
 	m.onClose(func() { _ = listener.Close() })
 	base := baseURL(listener.Addr())
 	c := console.New(console.Options{Base: base, Source: &h.console, HostURL: base + "/mcp", Check: h.checkInspected})
+	h.questions.inBrowser.Store(c)
 	defer c.Close()
 	defer context.AfterFunc(ctx, c.Close)()
 	defer h.startUpstreams(ctx, func() {})()
@@ -114,6 +116,10 @@ func (h *hostProcess) openInspected(o *gateway.Options) {
 	h.upstreams = []host.Upstream{u}
 	if tokens, err := h.main.tokenStore(); err == nil { // without a directory there are no tokens
 		o.Auth = tokens.Authorizer
+	}
+	h.questions = h.main.newQuestions(new(mcpserver.MemoryStore), h.recordDecision)
+	if h.questions.settings.MayAnswer(true) { // the console is opened with the host
+		o.AskPerson = h.questions.calls.AskPerson
 	}
 }
 

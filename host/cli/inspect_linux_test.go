@@ -101,6 +101,41 @@ func TestInspectedServerIsOneProcessForTheConsoleAndTheEndpoint(t *testing.T) {
 	}
 }
 
+func TestInspectedServerAsksOnThePage(t *testing.T) {
+	t.Parallel()
+	_, c := inspect(t, "--", "env", role+"=server", program(t))
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.origin+c.path+"live?page=inbox", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(c.cookie)
+	stream, err := http.DefaultTransport.RoundTrip(r) // as long as a page is open the user can answer
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	called := make(chan string, 1)
+	go func() {
+		_, page := c.post(t, "try/tool?name=server__book", url.Values{})
+		called <- page
+	}()
+	var id []string
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "inbox")
+		id = regexp.MustCompile(`id="answer-(\w+)"`).FindStringSubmatch(page)
+		return id != nil, page
+	})
+	fields := url.Values{"answer": {"accept"}, "/row": {"7"}, "/window": {"true"}, "/class": {`"first"`}}
+	if status, page := c.post(t, "inbox/questions/"+id[1], fields); status != 303 {
+		t.Errorf("got %d, %s, want the answer taken", status, page)
+	}
+	if page := <-called; !strings.Contains(page, "booked first") {
+		t.Errorf("got %s, want the call to go on with the answer", page)
+	}
+}
+
 func TestInspectSendsHeadersToAURL(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(keyed(newScriptServer().HTTPHandler()))

@@ -19,6 +19,7 @@ import (
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/notify"
+	"github.com/fondaco/fondaco/mcp"
 )
 
 // userQuestions shows the questions of a host to its user, on the terminal and as
@@ -48,14 +49,20 @@ func (m *Main) openQuestions(onDecision func(host.Decision) error) (*userQuestio
 	if err != nil {
 		return nil, err
 	}
+	return m.newQuestions(store, onDecision), nil
+}
+
+// newQuestions returns the questions and grants in a store. onDecision records answers.
+func (m *Main) newQuestions(store mcp.Store, onDecision func(host.Decision) error) *userQuestions {
 	wrong := new(consent.WrongCodes)
 	q := &userQuestions{main: m, watchers: consent.NewWatchers(store), consoles: consent.NewConsoles(store), codes: consent.NewCodes(wrong), commandCodes: consent.NewCodes(wrong)}
+	var err error
 	if q.settings, err = config.LoadConsent(m.getenv); err != nil {
 		m.message("%v\n  calls that need consent wait as if there were no settings", err)
 		q.settings = host.ConsentSettings{}
 	}
 	q.calls = consent.NewCalls(store, consent.CallOptions{Wait: q.settings.Wait, Watched: q.watched, Listed: q.listed, OnDecision: onDecision})
-	return q, nil
+	return q
 }
 
 // watched reports whether this host or another one shows questions to the user.
