@@ -97,7 +97,7 @@ func (b *branch) finish(open bool) int {
 
 // resource reads a resource. It is a POST, because a server may do anything in a read.
 func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
-	t := &tryView{Name: r.PostForm.Get("uri")}
+	t := &tryView{Name: r.PostForm.Get("uri"), Revision: revisions[0]}
 	v := &view{Title: t.Name, Section: "try", Still: true, Data: t}
 	c.read(r, s, v, t.Name)
 	c.show(w, s, "resource", v)
@@ -105,13 +105,13 @@ func (c *Console) resource(w http.ResponseWriter, r *http.Request, s *session) {
 
 // read reads a resource, and adds the result to the page.
 func (c *Console) read(r *http.Request, s *session, v *view, uri string) {
-	request, started := &Request{URI: uri, Revision: revisions[0]}, time.Now()
+	t := v.Data.(*tryView)
+	request, started := &Request{URI: uri, Revision: t.Revision}, time.Now()
 	result, err := c.source.Read(r.Context(), request)
 	if err != nil {
 		v.Message, v.Failed = shown(err.Error()), true
 		return
 	}
-	t := v.Data.(*tryView)
 	t.Result = c.newResult(r.Context(), request, started)
 	t.Result.Blocks = c.resultOf(s, embedded(result))
 }
@@ -136,6 +136,7 @@ func (c *Console) template(w http.ResponseWriter, r *http.Request, s *session) {
 		return
 	}
 	t := &tryView{Name: text, Verb: "Read", Description: surface.Templates[i].Description, HasForm: true}
+	t.chooseRevision(r)
 	v := &view{Title: text, Section: "try", Still: true, Data: t}
 	names, err := c.source.TemplateVariables(text)
 	if err != nil {

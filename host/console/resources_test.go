@@ -54,6 +54,12 @@ func TestResourceOfATemplateIsRead(t *testing.T) {
 	if _, body := b.post(page, "/number", "AZ 7"); len(s.did) != 1 || s.did[0] != "read flight://AZ%207" || !strings.Contains(body, "fondaco read flight://AZ%207") {
 		t.Errorf("got %q, %s, want the resource", s.did, body)
 	}
+	if page := b.get(page); !strings.Contains(page, "<option selected>"+mcp.V20260728.String()) {
+		t.Errorf("got %s, want the revisions to choose from", page)
+	}
+	if _, body := b.post(page, "/number", "7", "revision", "2025-06-18"); !strings.Contains(body, "Made by a client of 2025-06-18") {
+		t.Errorf("got %s, want it read in the chosen revision", body)
+	}
 	if response, body := b.post("try/template?uri=other", "/number", "7"); response.StatusCode != http.StatusConflict || !strings.Contains(body, "no resource template") {
 		t.Errorf("got %d, %s, want no template", response.StatusCode, body)
 	}
