@@ -128,8 +128,8 @@ var floors = []placement{
 	// What a command runs, which knows nothing of what was approved.
 	{floor: 6, path: "host/approval/commandfiles", only: []string{"host", "host/userfile"}, beside: []string{"host/userfile"}},
 	{floor: 6, path: "host/approval", only: append([]string{"host", "host/approval/commandfiles", "host/userfile"}, sdk...), beside: []string{"host/approval/commandfiles", "host/userfile"}},
-	// The console shows the messages that traffic keeps.
-	{floor: 6, path: "host/console", only: []string{"host", "host/traffic", "mcp"}, beside: []string{"host/traffic"}},
+	// The console shows the messages that traffic keeps, and recordings.
+	{floor: 6, path: "host/console", only: []string{"host", "host/traffic", "mcp", "mcp/mcpwire"}, beside: []string{"host/traffic"}},
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
 	// Programs.
