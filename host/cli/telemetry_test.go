@@ -1,10 +1,12 @@
 package cli_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -170,5 +173,31 @@ func TestHostHasNoTelemetryUnlessAsked(t *testing.T) {
 		if strings.Contains(words.String(), word) {
 			t.Errorf("got %q, want nothing of %s", words.String(), word)
 		}
+	}
+}
+
+func TestHostMeasuresItsStore(t *testing.T) {
+	t.Parallel()
+	home, words := t.TempDir(), new(output)
+	m := &cli.Main{
+		Stdout: words, Stderr: words, Env: []string{"HOME=" + home, "FONDACO_KEYS=" + strings.Repeat("A", 43) + "="},
+		Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--metrics", "localhost:0", "--store", "file:" + filepath.Join(home, "store")},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	go func() { ended <- m.Main(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	url := words.await(t, `metrics of this process: (http://127\.0\.0\.1:\d+/metrics)`)[1]
+	address := words.await(t, `(?m)^LISTEN (\S+)$`)[1]
+	c, err := mcpclient.Connect(t.Context(), mcpclient.URL("http://"+address+"/mcp"), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close() // deletes the session, which the store has to remember
+	if _, text := get(t, url, "", nil); !strings.Contains(text, "fondaco_host_store_operation_duration_seconds_count{") {
+		t.Errorf("got no operations of the store in\n%s", text)
 	}
 }
