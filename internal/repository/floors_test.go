@@ -1,4 +1,4 @@
-package fondaco_test
+package repository_test
 
 import (
 	"bytes"
@@ -146,6 +146,7 @@ var floors = []placement{
 	{floor: 8, path: "internal/claim/coverage", only: []string{"internal/claim", "mcp"}},
 	// The root holds the module's documentation, and api its record.
 	{floor: 8, path: ".", only: none},
+	{floor: 8, path: "internal/repository", only: none},
 	{floor: 8, path: "api", only: none},
 }
 

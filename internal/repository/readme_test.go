@@ -1,6 +1,6 @@
 //go:build unix
 
-package fondaco_test
+package repository_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package fondaco_test
+package repository_test
 
 import (
 	"regexp"
