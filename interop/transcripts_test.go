@@ -14,7 +14,7 @@ import (
 )
 
 // The transcripts are those of our own client and server.
-const transcripts = "../mcp/mcptest/testdata"
+const transcripts = "../mcp/internal/integration/testdata"
 
 // deviation is a member in which the TypeScript SDK may differ from Fondaco.
 type deviation struct {

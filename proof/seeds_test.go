@@ -111,7 +111,7 @@ func seeds(tb testing.TB) []seed {
 	tb.Helper()
 	found := make(map[string]seed)
 	for _, v := range mcp.Revisions() {
-		files, err := filepath.Glob("../mcp/mcptest/testdata/*/" + v.String() + ".txtar")
+		files, err := filepath.Glob("../mcp/internal/integration/testdata/*/" + v.String() + ".txtar")
 		if err != nil || len(files) == 0 {
 			tb.Fatalf("no transcripts of %s: %v", v, err)
 		}

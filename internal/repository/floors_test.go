@@ -102,6 +102,7 @@ var floors = []placement{
 	{floor: 5, path: "mcp/mcpext/..."},
 	{floor: 5, path: "mcp/mcpcheck"},
 	{floor: 5, path: "mcp/mcptest", beside: []string{"mcp/mcpreplay"}},
+	{floor: 5, path: "mcp/internal/integration", only: none},
 	{floor: 5, path: "mcp/mcpotel", only: []string{"mcp", "mcp/internal/httpheader", "mcp/mcpclient", "mcp/mcpserver"}},
 	{floor: 5, path: "mcp/mcpreplay", only: []string{"mcp", "mcp/mcpclient", "mcp/mcpserver", "mcp/mcpwire"}},
 	{floor: 5, path: "mcp/mcpware", beside: []string{"mcp/mcpext/handles"}},

@@ -125,7 +125,7 @@ func TestWrongMessageFailsTheTest(t *testing.T) {
 	})
 	t.Run("a transcript", func(t *testing.T) {
 		t.Parallel()
-		transcript := read(t, scenarios[1].file(mcp.V20260728))
+		transcript := read(t, "testdata/ping/2025-11-25.txtar")
 		transcript.Lines[len(transcript.Lines)-1].Message = jsontext.Value(`{"jsonrpc":"2.0","id":99,"result":{}}`)
 		if err := transcript.Check(); err == nil || !strings.Contains(err.Error(), "without a request") {
 			t.Errorf("got %v", err)
@@ -136,7 +136,7 @@ func TestWrongMessageFailsTheTest(t *testing.T) {
 func TestOnlyMessagesOfOneSideAreChecked(t *testing.T) {
 	t.Parallel()
 	try := &trial{TB: t}
-	conn := mcptest.CheckWire(try, mcptest.Dial(t, newFixture(nil)), mcptest.Client, mcptest.CheckOnly(mcptest.Server))
+	conn := mcptest.CheckWire(try, mcptest.Dial(t, newFixture()), mcptest.Client, mcptest.CheckOnly(mcptest.Server))
 	if err := conn.Write(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/progress"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestGreaseAndFaultsAreInjected(t *testing.T) {
 		"strays":     {func(c mcp.Conn) mcp.Conn { return mcptest.InjectFaults(c, mcptest.Faults{UnknownResponses: true}) }, `"stray`},
 		"duplicates": {func(c mcp.Conn) mcp.Conn { return mcptest.InjectFaults(c, mcptest.Faults{Duplicates: true}) }, `"id":3,"result"`},
 	} {
-		between := mcptest.Record(test.wrap(mcptest.Dial(t, newFixture(nil))), mcptest.Client)
+		between := mcptest.Record(test.wrap(mcptest.Dial(t, newFixture())), mcptest.Client)
 		c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(between), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -114,27 +114,14 @@ func TestReadTranscriptSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestTranscriptIsWrittenAsItWasRead(t *testing.T) {
-	t.Parallel()
-	for _, name := range transcripts(t) {
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := read(t, name).String(); got != string(want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-		}
-	}
-}
-
-// transcripts returns the names of the files.
-func transcripts(tb testing.TB) []string {
+// read returns the transcript in a file.
+func read(tb testing.TB, name string) *mcptest.Transcript {
 	tb.Helper()
-	files, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(files) == 0 {
-		tb.Fatalf("transcripts: found %d, %v", len(files), err)
+	transcript, err := mcptest.ReadTranscript(name)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return files
+	return transcript
 }
 
 // checkError checks that an error says what is wanted, or that there is none.

@@ -171,7 +171,7 @@ func packageStep() step { return testStep("tests", words("./...")) }
 
 // concurrent are the packages whose goroutines share most memory, the slowest first.
 var concurrent = []string{
-	"./mcp/mcpserver", "./mcp/mcptest", "./host/gateway/...", "./mcp/mcpclient",
+	"./mcp/mcpserver", "./mcp/internal/integration", "./mcp/mcptest", "./host/gateway/...", "./mcp/mcpclient",
 	"./mcp/internal/exchange", "./mcp/internal/limit", "./mcp/internal/peer", "./mcp/internal/quota", "./mcp/internal/replay",
 	"./mcp/internal/stdio", "./mcp/internal/streamhttp",
 }
@@ -217,7 +217,7 @@ func raceStep(name string, packages []string, flags ...string) step {
 
 // processes are the packages whose tests start processes and open sockets, the slowest first.
 var processes = []string{
-	"./host/cli", "./internal/fault", "./mcp/mcptest", "./mcp/store/...", "./mcp/mcpserver", "./mcp/mcpclient", "./host/gateway",
+	"./host/cli", "./internal/fault", "./mcp/internal/integration", "./mcp/mcptest", "./mcp/store/...", "./mcp/mcpserver", "./mcp/mcpclient", "./host/gateway",
 	"./examples/...", "./compatibility", "./host/audit", "./host/state", "./mcp/mcpauth", "./mcp/internal/spawn", "./mcp/internal/stdio",
 }
 
@@ -428,7 +428,7 @@ func keptBytesStep() step {
 func isolationStep() step {
 	return step{
 		name: "10,000 calls of 200 clients", outcome: testJSON,
-		command: words("go test -json -run ^TestNoClientReceivesMessagesOfAnother$ -count 1 ./mcp/mcptest -calls 50"),
+		command: words("go test -json -run ^TestNoClientReceivesMessagesOfAnother$ -count 1 ./mcp/internal/integration -calls 50"),
 	}
 }
 

@@ -21,7 +21,7 @@ type piece struct {
 // transcribed returns the parts of all recorded messages of a revision.
 func transcribed(t *testing.T, v mcp.Revision) (parts []piece) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(moduleRoot(t), "mcp/mcptest/testdata/*/"+v.String()+".txtar"))
+	names, err := filepath.Glob(filepath.Join(moduleRoot(t), "mcp/internal/integration/testdata/*/"+v.String()+".txtar"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("got %d transcripts, %v", len(names), err)
 	}

@@ -1,4 +1,4 @@
-package mcptest_test
+package integration_test
 
 import (
 	"context"

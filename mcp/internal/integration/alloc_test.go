@@ -3,7 +3,7 @@
 // The race detector makes sync.Pool forget at random, so that there is nothing
 // to count.
 
-package mcptest_test
+package integration_test
 
 import (
 	"context"

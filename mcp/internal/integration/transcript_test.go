@@ -1,4 +1,4 @@
-package mcptest_test
+package integration_test
 
 import (
 	"context"
@@ -153,6 +153,29 @@ func (sc scenario) playToClient(t *testing.T, transcript *mcptest.Transcript, v 
 	}()
 	defer theirs.Close() // and so ends the play of a scenario that has failed
 	sc.perform(t, ours, v, func(string) {}, func() {})
+}
+
+func TestTranscriptIsWrittenAsItWasRead(t *testing.T) {
+	t.Parallel()
+	for _, name := range transcripts(t) {
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, name).String(); got != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+// transcripts returns the names of the files.
+func transcripts(tb testing.TB) []string {
+	tb.Helper()
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("transcripts: found %d, %v", len(files), err)
+	}
+	return files
 }
 
 func read(tb testing.TB, name string) *mcptest.Transcript {

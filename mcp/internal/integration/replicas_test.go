@@ -1,4 +1,4 @@
-package mcptest_test
+package integration_test
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ import (
 
 // replicaEnv makes the test binary one of several servers with the same keys. It
 // names the directory in which each step of the work leaves a file.
-const replicaEnv = "MCPTEST_REPLICA_STEPS"
+const replicaEnv = "INTEGRATION_REPLICA_STEPS"
 
 func newReplica(steps string) *mcpserver.Server {
 	s := mcpserver.New("replica", "1", &mcpserver.Options{

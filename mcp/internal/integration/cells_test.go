@@ -1,4 +1,4 @@
-package mcptest_test
+package integration_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/internal/testdir"
@@ -33,7 +32,7 @@ type (
 )
 
 // serveEnv makes the test binary a server over stdio.
-const serveEnv = "MCPTEST_SERVE_STDIO"
+const serveEnv = "INTEGRATION_SERVE_STDIO"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(serveEnv) != "" {
@@ -45,7 +44,6 @@ func TestMain(m *testing.M) {
 		return
 	}
 	testdir.Prepare()
-	mcptest.ShortenChecks(time.Second, 2*time.Minute)
 	leak.Main(m)
 }
 
