@@ -220,6 +220,9 @@ func (c *cache[K, V]) get(key K, create func(K) V) V {
 	defer c.mu.Unlock()
 	grown := map[K]V{}
 	if made = c.made.Load(); made != nil {
+		if known, ok := (*made)[key]; ok { // made at the same time
+			return known
+		}
 		if len(*made) == maxCached {
 			return v
 		}
