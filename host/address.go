@@ -19,13 +19,14 @@ func AddressWarning(address string) string {
 		return ""
 	}
 	name := strings.ToLower(at.Hostname())
-	if ip, err := netip.ParseAddr(name); err == nil {
-		if ip.IsLoopback() {
-			return ""
-		}
+	labels := strings.Split(name, ".")
+	ip, err := netip.ParseAddr(name)
+	switch {
+	case err == nil && ip.IsLoopback():
+		return ""
+	case err == nil, endsInNumber(labels):
 		return "it has no name, only the number of a computer"
 	}
-	labels := strings.Split(name, ".")
 	decoded := slices.Clone(labels)
 	for i, label := range labels {
 		encoded, ok := strings.CutPrefix(label, "xn--")
@@ -45,6 +46,22 @@ func AddressWarning(address string) string {
 		warning += ", which looks like " + like + " and is not"
 	}
 	return warning
+}
+
+// endsInNumber reports whether browsers take a name for the number of a computer, in a form such as 0xC0000207 or
+// 192.519.
+//
+// Spec: WHATWG URL, ends in a number
+func endsInNumber(labels []string) bool {
+	if len(labels) > 1 && labels[len(labels)-1] == "" {
+		labels = labels[:len(labels)-1]
+	}
+	last := labels[len(labels)-1]
+	digits, allowed := last, "0123456789"
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		digits, allowed = hex, allowed+"abcdef"
+	}
+	return last != "" && strings.Trim(digits, allowed) == ""
 }
 
 // decodePunycode decodes the label of a name without its prefix.
