@@ -152,19 +152,20 @@ var errRefused = errors.New("refused")
 // deliver sends records, again if that fails. It reports false at the end.
 func (s *OTLP) deliver(batch []otlpRecord) bool {
 	body, err := encodeOTLP(batch)
-	for pause := otlpPause; err == nil; pause = min(2*pause, maxOTLPPause) {
-		err = s.post(body)
-		if err == nil {
+	if err != nil {
+		return s.giveUp(batch, err)
+	}
+	for pause := otlpPause; ; pause = min(2*pause, maxOTLPPause) {
+		err := s.post(body)
+		switch {
+		case err == nil:
 			s.failing.Store(false)
 			return true
-		}
-		if errors.Is(err, errRefused) {
-			break
-		}
-		if !s.failing.Swap(true) {
+		case errors.Is(err, errRefused):
+			return s.giveUp(batch, err)
+		case s.ctx.Err() == nil && !s.failing.Swap(true): // at the end Close has interrupted the request
 			s.report(err)
 		}
-		err = nil
 		select {
 		case <-s.ctx.Done():
 			s.dropped.Add(int64(len(batch) + len(s.lines)))
@@ -172,6 +173,10 @@ func (s *OTLP) deliver(batch []otlpRecord) bool {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// giveUp drops records that cannot be sent. It reports true: others may be.
+func (s *OTLP) giveUp(batch []otlpRecord, err error) bool {
 	s.dropped.Add(int64(len(batch)))
 	s.report(err)
 	return true

@@ -171,6 +171,36 @@ func TestLinesThatACollectorDoesNotTakeAreCounted(t *testing.T) {
 	})
 }
 
+// silent is an http.RoundTripper of a collector that never answers.
+type silent struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func TestInterruptedRequestIsNoErrorOfTheCollector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink, err := audit.OpenOTLP(audit.OTLPOptions{Collector: "http://collector.example", Transport: silent{}, OnError: func(err error) { t.Errorf("got %v, want nothing but the count", err) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := audit.Open(filepath.Join(t.TempDir(), "audit.jsonl"), &audit.Options{OTLP: sink})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Write(host.Decision{Action: host.ActionCall, Outcome: host.OutcomeDone}); err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Close()
+		sink.Close()
+		if n := sink.Dropped(); n != 1 {
+			t.Errorf("got %d dropped lines, want that of the request", n)
+		}
+	})
+}
+
 func TestCollectorOfTheAuditLogIsAURLWithoutSecrets(t *testing.T) {
 	for _, address := range []string{"", "collector:4318", "ftp://a", "http://user:hunter2@a", "http://a?key=hunter2"} {
 		if _, err := audit.OpenOTLP(audit.OTLPOptions{Collector: address}); err == nil || strings.Contains(err.Error(), "hunter2") {
