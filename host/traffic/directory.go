@@ -180,6 +180,7 @@ func (d *Directory) requestLocked(upstream string, m *mcp.WireMessage, first *en
 	}
 	if removed := d.conns.set(ownerOf(upstream, m), m.Conn, c); removed != nil && removed.held != nil {
 		d.held -= len(removed.held.Data)
+		d.leaveOut(1)
 	}
 	if c.key != "" && upstream != "" {
 		c.file = d.sessionLocked(upstream, m, c.key, c.name, isHandshake(first))
@@ -224,8 +225,9 @@ func (d *Directory) recordUnanswered() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range d.conns.entries {
-		if c := e.Value.(*ownedEntry[uint64, *recordedConn]).value; c.held != nil {
-			d.noSessionLocked("", c.held).log.Record(*c.held) // those of upstreams are held for initialize alone
+		entry := e.Value.(*ownedEntry[uint64, *recordedConn])
+		if c := entry.value; c.held != nil {
+			d.noSessionLocked(entry.owner.upstream, c.held).log.Record(*c.held)
 			c.held = nil
 		}
 	}
@@ -301,6 +303,7 @@ func (d *Directory) write(ctx context.Context, ring *fileRing) {
 			d.writeLine(ring, l)
 		case <-ctx.Done():
 			if len(d.queue) == 0 { // nothing is queued after Close
+				d.report(nil, 0)
 				return
 			}
 		}
@@ -308,9 +311,13 @@ func (d *Directory) write(ctx context.Context, ring *fileRing) {
 }
 
 func (d *Directory) writeLine(ring *fileRing, l queuedLine) {
-	err := ring.append(d.path, l.file, l.line)
+	d.report(ring.append(d.path, l.file, l.line), len(l.line))
+}
+
+// report reports the error of a line of some bytes and, once no line is queued, how many messages were left out.
+func (d *Directory) report(err error, written int) {
 	d.counts.Lock()
-	d.counts.queued -= len(l.line)
+	d.counts.queued -= written
 	lost := d.counts.lost
 	if d.counts.queued == 0 {
 		d.counts.lost = 0 // said below
@@ -319,7 +326,7 @@ func (d *Directory) writeLine(ring *fileRing, l queuedLine) {
 	}
 	d.counts.Unlock()
 	if lost > 0 {
-		err = errors.Join(err, fmt.Errorf("messages that came too fast to be written: %d", lost))
+		err = errors.Join(err, fmt.Errorf("messages that were left out, because they came too fast, were too large, or got no response: %d", lost))
 	}
 	if err != nil && d.onError != nil {
 		d.onError(fmt.Errorf("record: %w", err))

@@ -92,6 +92,34 @@ func TestRefusedSessionsHaveNoFile(t *testing.T) {
 	}
 }
 
+func TestRequestsWithoutAResponseAreRecordedOrCounted(t *testing.T) {
+	got := recordIn(t, filepath.Join(t.TempDir(), "recordings"), nil, func(d *traffic.Directory) {
+		m := httpRequest(1, "", `{"id":0,"method":"initialize"}`)
+		m.Sent = true
+		d.Record("git", m)
+		d.Record("", httpRequest(2, "", `{"id":0,"method":"tools/list"}`))
+	})
+	for name, want := range map[string]string{"git-no-session": "initialize", "clients-no-session": "tools/list"} {
+		if rec := got[name]; !slices.Equal(methods(rec), []string{want}) || !rec.FromClient(&rec.Lines[0]) {
+			t.Errorf("%s: got %q, want the request %s of a client", name, methods(rec), want)
+		}
+	}
+	var lost []error
+	d, err := traffic.OpenDirectory(filepath.Join(t.TempDir(), "recordings"), &traffic.DirectoryOptions{OnError: func(err error) { lost = append(lost, err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for conn := range uint64(2048 + 3) {
+		d.Record("", httpRequest(1+conn, "", `{"id":0,"method":"tools/list"}`))
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(lost) == 0 || !strings.HasSuffix(lost[0].Error(), ": 3") {
+		t.Errorf("got %v, want that three messages were left out", lost)
+	}
+}
+
 func TestRecordingThatBeginsInASessionBeginsWithItsHandshake(t *testing.T) {
 	const (
 		initialize = `{"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"ide"},"apiToken":"secret1"}}`
