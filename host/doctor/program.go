@@ -134,6 +134,9 @@ var launchers = []string{"npx", "uvx", "node", "python3", "python", "docker", "b
 func (e *examination) programs() (names []string) {
 	there := make(map[string]bool)
 	for _, dir := range e.searched() {
+		if len(there) == maxPrograms { // Readdirnames(0) reads all
+			break
+		}
 		files, err := os.Open(dir)
 		if err != nil {
 			continue

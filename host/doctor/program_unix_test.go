@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -146,6 +147,22 @@ esac; done`, "notes-server")
 }
 
 // TestRuntimeGetsTheVariablesOfTheServerAlone: the program that is asked for its version may be one of the project.
+func TestProgramsThatAMisspeltOneIsComparedWithAreLimited(t *testing.T) {
+	t.Parallel()
+	u, o := newSubject(t)
+	dir, others := program(t, u, "exit 0", "notes-server"), t.TempDir()
+	for i := range 10_000 {
+		if err := os.WriteFile(filepath.Join(others, "p"+strconv.Itoa(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := u.Target.(*mcpclient.CommandTarget)
+	target.Path, target.Env["PATH"] = "notes-sevrer", others+":"+dir
+	if found := examine(t, u, o).FirstFault(); found == nil || found.ID != doctor.ProgramMissing || strings.Contains(found.Text, "did you mean") {
+		t.Errorf("got %+v, want no program behind the limit suggested", found)
+	}
+}
+
 func TestRuntimeGetsTheVariablesOfTheServerAlone(t *testing.T) {
 	t.Parallel()
 	u := &host.Upstream{Key: "notes"}
