@@ -34,9 +34,7 @@ func (f *file) consentSettings(all value) (settings host.ConsentSettings) {
 		case "notify":
 			settings.Silent = f.requireKind(v, kindBoolean) && !f.boolean(v)
 		case "questions":
-			if f.requireKind(v, kindBoolean) {
-				settings.Questions = map[bool]host.Permission{true: host.PermissionGranted, false: host.PermissionRefused}[f.boolean(v)]
-			}
+			settings.Questions = f.permission(v)
 		default:
 			f.addError(all.named(m), "found %q, want %s%s", m.name, oneOf(consentNames), suggest(m.name, consentNames))
 		}
