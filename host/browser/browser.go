@@ -1,5 +1,5 @@
-// Package browser opens a file in the web browser of the user, with the program that the system
-// has for it. No shell is involved.
+// Package browser opens a file or an address in the web browser of the user, with the program that the
+// system has for it. No shell is involved.
 package browser
 
 import (
