@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -27,6 +29,17 @@ func poet(revision mcp.Revision) *mcpserver.Server {
 		}, &said))
 		return said.Content.Text(), err
 	})
+	srv.Tool("poems", "Write several", func(ctx context.Context, _ struct{}) (string, error) {
+		var said [12]mcp.CreateMessageResult
+		var questions []mcpserver.Question
+		for i := range said {
+			questions = append(questions, mcpserver.SampleQuestion(fmt.Sprintf("poem%02d", i), &mcp.CreateMessageParams{
+				MaxTokens: 9, ModelPreferences: &mcp.ModelPreferences{Hints: []mcp.ModelHint{{Name: "small"}}},
+				Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text(fmt.Sprint("Poem ", i))}}},
+			}, &said[i]))
+		}
+		return "done", mcpserver.AskAll(ctx, questions...)
+	})
 	srv.Tool("flood", "Flood", func(ctx context.Context, _ struct{}) (string, error) {
 		answered := 0
 		for i := range 150 {
@@ -48,8 +61,10 @@ func poet(revision mcp.Revision) *mcpserver.Server {
 
 // model is a client with a model, or without one.
 type model struct {
-	answers string   // empty if there is none
-	got     []string // what the model got
+	answers string // empty if there is none
+
+	mu  sync.Mutex
+	got []string // what the model got
 }
 
 func (m *model) client(revision mcp.Revision) *mcpclient.Options {
@@ -60,6 +75,8 @@ func (m *model) client(revision mcp.Revision) *mcpclient.Options {
 			for _, message := range p.Messages {
 				got += "|" + message.Content.Text()
 			}
+			m.mu.Lock()
+			defer m.mu.Unlock()
 			m.got = append(m.got, got)
 			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text(m.answers)}, Model: "m"}, nil
 		}
@@ -154,6 +171,20 @@ func TestUserSeesASamplingRequestAndItsAnswerBeforeTheyAreSent(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestUserReviewsTheSamplingRequestsOfARoundInTheirOrder(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	yes := host.ServerAnswer{Action: mcp.ElicitAccept}
+	got := callPoet(t, reviewer(yes, yes, &seen), samplingBy(host.SamplingAsk, ""), mcp.V20260728, mcp.V20260728, &model{answers: "blue"}, "poems")
+	var want []string
+	for i := range 12 {
+		want = append(want, fmt.Sprintf("request |Poem %d|small", i))
+	}
+	if len(seen) < len(want) || !slices.Equal(seen[:len(want)], want) || got != "done" {
+		t.Errorf("got %q and %q, want %q first", got, seen, want)
 	}
 }
 

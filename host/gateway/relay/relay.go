@@ -14,6 +14,7 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -226,7 +227,8 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 	}
 	s.PersonRounds, s.PersonAnswers, s.Policy = q.State.PersonRounds, answers, q.Policy.NextRound()
 	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
-	for key, question := range left {
+	for _, key := range slices.Sorted(maps.Keys(left)) { // the user reviews them in this order
+		question := left[key]
 		own, asks := rl.takesRoots(c, question.Method)
 		if own {
 			s.Roots = append(s.Roots, key)
