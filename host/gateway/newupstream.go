@@ -109,7 +109,6 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 	// Callers without capabilities see the lists of this connection, so it has those of their connections.
 	u.relay.DeclareCapabilities(o, link.Capabilities{}, func() *link.Conn { return conn })
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
-	u.relay.DeclareCapabilities(o, link.Capabilities{}, func() *link.Conn { return conn })
 	client, err := u.connect(ctx, conn, o)
 	if err == nil {
 		client.Use(u.source.RecordAges)
