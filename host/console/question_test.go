@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/internal/claim"
@@ -15,7 +16,7 @@ import (
 func serverInbox() console.Inbox {
 	return console.Inbox{Questions: []console.Question{
 		{
-			ID: "1", Text: `The server "hotel" asks you to fill in a form`, Client: "editor 1", NeedsCode: true, Details: []console.Detail{{Name: "message", Text: "How long?"}},
+			ID: "1", Expires: time.Date(2026, 7, 28, 18, 30, 0, 0, time.Local), Text: `The server "hotel" asks you to fill in a form`, Client: "editor 1", NeedsCode: true, Details: []console.Detail{{Name: "message", Text: "How long?"}},
 			Server: &console.ServerQuestion{Form: []byte(`{"type":"object","properties":{"nights":{"type":"integer","title":"Nights"},"meal":{"enum":["soup","fish"]}},"required":["nights"]}`)},
 		},
 		{
@@ -42,7 +43,7 @@ func TestQuestionOfAServerHasAPageOfItsOwn(t *testing.T) {
 		t.Errorf("got %s, want no address as a link", inbox)
 	}
 	for page, wanted := range map[string][]string{
-		"inbox/questions/1": {"asks you to fill in a form", "in a call of editor 1", `name="/nights"`, `name="/meal"`, `name="code"`, `value="decline"`, `value="cancel"`},
+		"inbox/questions/1": {"asks you to fill in a form", "in a call of editor 1", "it waits until 18:30:00", `name="/nights"`, `name="/meal"`, `name="code"`, `value="decline"`, `value="cancel"`},
 		"inbox/questions/2": {`<b class="host">pay.example</b>`, `href="https://pay.example/a?b=https://bank.example" target="_blank" rel="noopener noreferrer"`, "I am done there", `value="decline"`, `value="cancel"`},
 		"inbox/questions/4": {">Be brief</textarea>", ">One</textarea>", ">Two</textarea>", "Send it to the model"},
 		"inbox/questions/5": {">Paris</textarea>"},
