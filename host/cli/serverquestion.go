@@ -63,7 +63,7 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 	ctx, stop := s.untilEnded(ctx, s)
 	defer stop()
 	a := &host.ServerAnswer{}
-	switch strings.ToLower(words) {
+	switch word := strings.ToLower(words); word {
 	case "":
 		m.message("later: %s answer %s", m.program(), s.asked.ID)
 		return true, nil
@@ -72,7 +72,7 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 	case "c", "cancel":
 		a.Action = mcp.ElicitCancel
 	case "y", "yes", "e", "edit":
-		if s.asked.IsReview() && strings.HasPrefix(words, "y") {
+		if s.asked.IsReview() && word[0] == 'y' {
 			a.Action = mcp.ElicitAccept
 			break
 		}

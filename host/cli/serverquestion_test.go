@@ -196,6 +196,7 @@ func TestSamplingRequestIsReviewedOrAnsweredOnTheTerminalOfTheHost(t *testing.T)
 		{host.ReviewNone, []string{"y\n", "Rome\n", "/decline\n"}, request, `{"action":"decline"}`},
 		{host.ReviewNone, []string{"d\n"}, request, `{"action":"decline"}`},
 		{host.ReviewRequest, []string{"y\n"}, request, `{"action":"accept"}`},
+		{host.ReviewRequest, []string{"Y\n"}, request, `{"action":"accept"}`},
 		{host.ReviewRequest, []string{"e\n", "Be kind\n", ".\n", ".\n", "\n"}, request, `{"action":"accept","systemPrompt":"Be kind"}`},
 		{host.ReviewRequest, []string{"e\n", ".\n", "Which town?\n", ".\n", "\n"}, request, `{"action":"accept","texts":["Which town?"]}`},
 		{host.ReviewRequest, []string{"e\n", ".\n", ".\n", "d\n"}, request, `{"action":"decline"}`},
