@@ -81,7 +81,7 @@ func TestLogIsFilteredByLevelAndWords(t *testing.T) {
 func TestServerIsSwitchedOffAndSignedIn(t *testing.T) {
 	t.Parallel()
 	s := &source{servers: []console.Server{
-		{Status: host.Status{Key: "files", State: console.Disabled}, Disabled: true},
+		{Status: host.Status{Key: "files", State: console.Disabled}},
 		{Status: host.Status{Key: "cloud", State: host.NeedsSignIn}, SignIn: &console.SignIn{Address: "https://login.example/authorize?x=1"}},
 		{Status: host.Status{Key: "hub", State: host.NeedsSignIn}, SignIn: &console.SignIn{Problem: "the user said no"}},
 		{Status: host.Status{Key: "git", State: host.Ready, Processes: 2}, Programs: []console.Program{{ID: 41, Memory: 3 << 20}, {ID: 42}}},

@@ -18,14 +18,16 @@ type Server struct {
 	Calls CallStats
 	// Programs are the processes of its programs that run.
 	Programs []Program
-	// Disabled: the user has switched it off in the console. Its other members are not known then.
-	Disabled bool
 	// SignIn is the sign-in that was begun last in the console; nil for none.
 	SignIn *SignIn
 }
 
-// Disabled is the state of a server that the user has switched off in the console.
+// Disabled is the state of a server that the user has switched off in the console. Its other members are not known
+// then.
 const Disabled host.State = "off"
+
+// Disabled reports whether the user has switched it off in the console.
+func (s *Server) Disabled() bool { return s.State == Disabled }
 
 // Program is a process of a server.
 type Program struct {
@@ -82,7 +84,7 @@ func (s *Server) Tone() string {
 }
 
 // CanRetry reports whether an attempt to connect may help.
-func (s *Server) CanRetry() bool { return !s.State.IsUp() && !s.Disabled }
+func (s *Server) CanRetry() bool { return !s.State.IsUp() && !s.Disabled() }
 
 // CanSignIn reports whether the user can sign in at it.
 func (s *Server) CanSignIn() bool { return s.State == host.NeedsSignIn }
