@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/signin"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+)
+
+const (
+	// signInTime is how long a sign-in in the console waits for the browser.
+	signInTime = 10 * time.Minute
+	// signInStart is how long the page waits for the address that the browser opens.
+	signInStart = 30 * time.Second
+)
+
+// consoleSignIn is a sign-in that was begun in the console.
+type consoleSignIn struct {
+	client *mcpauth.Client
+	cancel context.CancelFunc
+	shown  console.SignIn // guarded by consoleSource.signing
+}
+
+// signIn returns the sign-in at a server that was begun last, nil for none.
+func (s *consoleSource) signIn(name string) *console.SignIn {
+	s.signing.Lock()
+	defer s.signing.Unlock()
+	if one := s.signIns[name]; one != nil {
+		shown := one.shown
+		return &shown
+	}
+	return nil
+}
+
+// SignIn implements console.Source. Like the command, it sends nothing to a server that is not approved.
+func (s *consoleSource) SignIn(ctx context.Context, name string) error {
+	u, err := s.signInTarget(ctx, name)
+	if err != nil {
+		return err
+	}
+	address, ok := signin.URL(u)
+	if !ok {
+		return errors.New("it is not reached over HTTP, has its Authorization header from the configuration, or has sign-in switched off")
+	}
+	background, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTime)
+	known, ended := make(chan error, 1), make(chan error, 1)
+	one := &consoleSignIn{cancel: cancel}
+	one.client = s.host.tokens.Client(u, func(_ context.Context, page string) error {
+		err := checkWebAddress(page)
+		if err == nil {
+			s.signing.Lock()
+			one.shown.Address = page
+			s.signing.Unlock()
+		}
+		select {
+		case known <- err:
+		default: // the page has an address already
+		}
+		return err
+	})
+	s.signing.Lock()
+	if s.ended {
+		s.signing.Unlock()
+		cancel()
+		return errors.New("the host is ending")
+	}
+	if s.signIns == nil {
+		s.signIns = make(map[string]*consoleSignIn)
+	}
+	if before := s.signIns[name]; before != nil {
+		before.cancel()
+	}
+	s.signIns[name] = one
+	s.running.Go(func() {
+		defer cancel()
+		ended <- s.endSignIn(name, u, one, one.client.SignIn(background, address, u.SignIn.Scopes...))
+	})
+	s.signing.Unlock()
+	timer := time.NewTimer(signInStart)
+	defer timer.Stop()
+	select {
+	case err := <-known:
+		return err
+	case err := <-ended: // it needed no browser, or has failed before
+		return err
+	case <-timer.C:
+		return fmt.Errorf("the server has not said within %v where to sign in", signInStart)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// close ends all sign-ins.
+func (s *consoleSource) close() {
+	s.signing.Lock()
+	s.ended = true
+	for _, one := range s.signIns {
+		one.cancel()
+	}
+	s.signing.Unlock()
+	s.running.Wait()
+}
+
+// signInTarget returns a server as it is approved, with its references expanded.
+func (s *consoleSource) signInTarget(ctx context.Context, name string) (*host.Upstream, error) {
+	h := s.host
+	all := h.configured()
+	i := slices.IndexFunc(all, func(u host.Upstream) bool { return u.Key == name })
+	if i < 0 || h.tokens == nil {
+		return nil, fmt.Errorf("server %q: %w", name, errUnknownServer)
+	}
+	if err := h.currentPolicy().Check(&all[i]); err != nil {
+		return nil, err
+	}
+	switch p, err := h.approvals.Check(ctx, &all[i]); {
+	case err != nil:
+		return nil, err
+	case p != nil:
+		return nil, fmt.Errorf("server %q needs approval before a sign-in: %s", name, h.main.approveCommand(name, h.config))
+	}
+	return all[i].Resolved(ctx)
+}
+
+// checkWebAddress returns an error if a page is not one of the web.
+func checkWebAddress(page string) error {
+	u, err := url.Parse(page)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		return nil
+	}
+	return errors.New("the server has sent an address that is no page of the web")
+}
+
+// endSignIn notes the end of a sign-in, and makes the host use the token.
+func (s *consoleSource) endSignIn(name string, u *host.Upstream, one *consoleSignIn, err error) error {
+	err = signin.ExplainError(u, err)
+	if err == nil {
+		err = s.host.tokens.MarkChanged()
+	}
+	s.signing.Lock()
+	switch {
+	case s.signIns[name] != one: // another one was begun
+	case err == nil:
+		delete(s.signIns, name)
+	default:
+		one.shown = console.SignIn{Problem: err.Error()}
+	}
+	s.signing.Unlock()
+	if err == nil {
+		s.logs.Add(name, console.LogLine{FromHost: true, Text: "signed in"})
+		s.host.gateway.Retry(name)
+	}
+	return err
+}
+
+// FinishSignIn implements console.Source.
+func (s *consoleSource) FinishSignIn(name, address string) error {
+	s.signing.Lock()
+	one := s.signIns[name]
+	s.signing.Unlock()
+	if one == nil {
+		return errors.New("no sign-in waits")
+	}
+	err := one.client.Finish(address)
+	if errors.Is(err, mcpauth.ErrUnknownResponse) {
+		return errors.New("this is not the redirect address of this sign-in; want the whole address that the browser shows")
+	}
+	return err
+}
