@@ -210,9 +210,9 @@ func (m *Main) wantCode(ctx context.Context, code string) (string, error) {
 		return code, nil
 	}
 	if !m.Interactive {
-		return "", codedErrorf(exitConsent, "a host shows a code in its terminal or on the desktop; run the command again with --code and that code")
+		return "", codedErrorf(exitConsent, "a host shows a code in its terminal, on the desktop, or in the inbox of its console; run the command again with --code and that code")
 	}
-	code, err := m.ask(ctx, "The code that the host shows in its terminal or on the desktop:")
+	code, err := m.ask(ctx, "The code that the host shows in its terminal, on the desktop, or in the inbox of its console:")
 	return strings.TrimSpace(code), inputError(err)
 }
 

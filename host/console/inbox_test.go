@@ -131,3 +131,21 @@ func TestManyQuestionsAreShown(t *testing.T) {
 		t.Errorf("got %d questions, want all", got)
 	}
 }
+
+func TestInboxShowsTheCodesThatTheAnswerCommandNeeds(t *testing.T) {
+	t.Parallel()
+	b := enter(t, newConsole(t, &source{inbox: console.Inbox{Questions: []console.Question{
+		{ID: "7", Text: "Allow a call of files/write?", Code: "111111"},
+		{ID: "8", Text: `The server "hotel" asks you to fill in a form`, Code: "222222", Server: &console.ServerQuestion{Form: []byte(`{"type":"object","properties":{}}`)}},
+		{ID: "9", Text: "Allow a call of files/read?"},
+	}}}))
+	body := b.get("inbox")
+	for _, want := range []string{"<code>fondaco answer 7</code> needs the code 111111", "<code>fondaco answer 8</code> needs the code 222222"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got %s, want %s", body, want)
+		}
+	}
+	if strings.Contains(body, "fondaco answer 9") {
+		t.Errorf("got %s, want no code where none is needed", body)
+	}
+}

@@ -32,7 +32,8 @@ func serverInbox() console.Inbox {
 func TestQuestionOfAServerHasAPageOfItsOwn(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-337a", "R-337b", "R-347b", "R-347c")
-	b := enter(t, newConsole(t, &source{inbox: serverInbox()}))
+	asked := serverInbox()
+	b := enter(t, newConsole(t, &source{inbox: asked}))
 	inbox := b.get("inbox")
 	for _, want := range []string{`inbox/questions/1"`, `inbox/questions/2"`, `action="` + b.path + `inbox/questions/3"`, "How long?"} {
 		if !strings.Contains(inbox, want) {
@@ -43,7 +44,7 @@ func TestQuestionOfAServerHasAPageOfItsOwn(t *testing.T) {
 		t.Errorf("got %s, want no address as a link", inbox)
 	}
 	for page, wanted := range map[string][]string{
-		"inbox/questions/1": {"asks you to fill in a form", "in a call of editor 1", "it waits until 18:30:00", `name="/nights"`, `name="/meal"`, `name="code"`, `value="decline"`, `value="cancel"`},
+		"inbox/questions/1": {"asks you to fill in a form", "in a call of editor 1", "until 18:30:00 at the latest", `name="/nights"`, `name="/meal"`, `name="code"`, `value="decline"`, `value="cancel"`},
 		"inbox/questions/2": {`<b class="host">pay.example</b>`, `href="https://pay.example/a?b=https://bank.example" target="_blank" rel="noopener noreferrer"`, "I am done there", `value="decline"`, `value="cancel"`},
 		"inbox/questions/4": {">Be brief</textarea>", ">One</textarea>", ">Two</textarea>", "Send it to the model"},
 		"inbox/questions/5": {">Paris</textarea>"},
