@@ -82,7 +82,7 @@ func (q *Queue) Ask(ctx context.Context, asked Question) (Question, error) {
 	if err != nil {
 		return asked, fmt.Errorf("question: %w", err)
 	}
-	created, err := q.store.Create(ctx, keyOf(asked.ID), raw, QuestionTime)
+	created, err := q.store.Create(ctx, keyOf(asked.ID), raw, asked.Expires.Sub(asked.Created))
 	switch {
 	case err != nil:
 		return asked, fmt.Errorf("question: %w", err)

@@ -56,6 +56,26 @@ func TestQueueTakesQuestionsOfAnyKind(t *testing.T) {
 	})
 }
 
+// A host that has ended withdraws nothing.
+func TestQuestionIsStoredUntilItExpires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mcpserver.MemoryStore)
+		asked := question("a", "g")
+		asked.Expires = time.Now().Add(51 * time.Second)
+		q, err := consent.NewQueue(store).Ask(t.Context(), asked)
+		if err != nil || !q.Expires.Equal(asked.Expires) {
+			t.Fatalf("got %+v, %v, want it until %v", q, err, asked.Expires)
+		}
+		for _, stored := range []int{1, 0} {
+			if keys, err := store.List(t.Context(), "questions/q", "", 10); len(keys) != stored || err != nil {
+				t.Errorf("got %q, %v, want %d questions", keys, err, stored)
+			}
+			time.Sleep(51 * time.Second)
+		}
+	})
+}
+
 func TestQuestionsOfOneOwnerLeaveThoseOfOthers(t *testing.T) {
 	t.Parallel()
 	queue := consent.NewQueue(new(mcpserver.MemoryStore))
