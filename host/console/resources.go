@@ -27,6 +27,8 @@ type branch struct {
 	Count int
 	// Open: the branches are shown at first.
 	Open bool
+
+	byName map[string]*branch // those without a resource
 }
 
 // newTreeOfResources returns a tree of resources by their URIs, in the order of the list, or nil for none.
@@ -70,11 +72,15 @@ func splitURI(uri string) (names []string) {
 
 // below returns the branch of a name, which is made if there is none.
 func (b *branch) below(name string) *branch {
-	if i := slices.IndexFunc(b.Branches, func(one *branch) bool { return one.URI == "" && one.Name == name }); i >= 0 {
-		return b.Branches[i]
+	one := b.byName[name]
+	if one == nil {
+		if b.byName == nil {
+			b.byName = make(map[string]*branch)
+		}
+		one = &branch{Name: name}
+		b.byName[name] = one
+		b.Branches = append(b.Branches, one)
 	}
-	one := &branch{Name: name}
-	b.Branches = append(b.Branches, one)
 	return one
 }
 
