@@ -25,6 +25,8 @@ const (
 type consoleSignIn struct {
 	client *mcpauth.Client
 	cancel context.CancelFunc
+	known  chan error     // gets nil once the address for the browser is known, or why it is none
+	ended  chan error     // gets how it has ended
 	shown  console.SignIn // guarded by consoleSource.signing
 }
 
@@ -49,52 +51,62 @@ func (s *consoleSource) SignIn(ctx context.Context, name string) error {
 	if !ok {
 		return errors.New("it is not reached over HTTP, has its Authorization header from the configuration, or has sign-in switched off")
 	}
-	background, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTime)
-	known, ended := make(chan error, 1), make(chan error, 1)
-	one := &consoleSignIn{cancel: cancel}
-	one.client = s.host.tokens.Client(u, func(_ context.Context, page string) error {
-		err := checkWebAddress(page)
-		if err == nil {
-			s.signing.Lock()
-			one.shown.Address = page
-			s.signing.Unlock()
-		}
-		select {
-		case known <- err:
-		default: // the page has an address already
-		}
+	one, err := s.beginSignIn(ctx, u, address)
+	if err != nil {
 		return err
-	})
-	s.signing.Lock()
-	if s.ended {
-		s.signing.Unlock()
-		cancel()
-		return errors.New("the host is ending")
 	}
-	if s.signIns == nil {
-		s.signIns = make(map[string]*consoleSignIn)
-	}
-	if before := s.signIns[name]; before != nil {
-		before.cancel()
-	}
-	s.signIns[name] = one
-	s.running.Go(func() {
-		defer cancel()
-		ended <- s.endSignIn(name, u, one, one.client.SignIn(background, address, u.SignIn.Scopes...))
-	})
-	s.signing.Unlock()
 	timer := time.NewTimer(signInStart)
 	defer timer.Stop()
 	select {
-	case err := <-known:
+	case err := <-one.known:
 		return err
-	case err := <-ended: // it needed no browser, or has failed before
+	case err := <-one.ended: // it needed no browser, or has failed before
 		return err
 	case <-timer.C:
 		return fmt.Errorf("the server has not said within %v where to sign in", signInStart)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// beginSignIn begins a sign-in at a server, in place of the one that was begun before. It goes on without ctx.
+func (s *consoleSource) beginSignIn(ctx context.Context, u *host.Upstream, address string) (*consoleSignIn, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTime)
+	one := &consoleSignIn{cancel: cancel, known: make(chan error, 1), ended: make(chan error, 1)}
+	one.client = s.host.tokens.Client(u, func(_ context.Context, page string) error { return s.showSignIn(one, page) })
+	s.signing.Lock()
+	defer s.signing.Unlock()
+	if s.ended {
+		cancel()
+		return nil, errors.New("the host is ending")
+	}
+	if s.signIns == nil {
+		s.signIns = make(map[string]*consoleSignIn)
+	}
+	if before := s.signIns[u.Key]; before != nil {
+		before.cancel()
+	}
+	s.signIns[u.Key] = one
+	s.running.Go(func() {
+		defer cancel()
+		one.ended <- s.endSignIn(u, one, one.client.SignIn(ctx, address, u.SignIn.Scopes...))
+	})
+	return one, nil
+}
+
+// showSignIn shows the address of a sign-in for the browser, if it is one of the web.
+func (s *consoleSource) showSignIn(one *consoleSignIn, page string) error {
+	err := checkWebAddress(page)
+	if err == nil {
+		s.signing.Lock()
+		one.shown.Address = page
+		s.signing.Unlock()
+	}
+	select {
+	case one.known <- err:
+	default: // the page has an address already
+	}
+	return err
 }
 
 // close ends all sign-ins.
@@ -138,23 +150,23 @@ func checkWebAddress(page string) error {
 }
 
 // endSignIn notes the end of a sign-in, and makes the host use the token.
-func (s *consoleSource) endSignIn(name string, u *host.Upstream, one *consoleSignIn, err error) error {
+func (s *consoleSource) endSignIn(u *host.Upstream, one *consoleSignIn, err error) error {
 	err = signin.ExplainError(u, err)
 	if err == nil {
 		err = s.host.tokens.MarkChanged()
 	}
 	s.signing.Lock()
 	switch {
-	case s.signIns[name] != one: // another one was begun
+	case s.signIns[u.Key] != one: // another one was begun
 	case err == nil:
-		delete(s.signIns, name)
+		delete(s.signIns, u.Key)
 	default:
 		one.shown = console.SignIn{Problem: err.Error()}
 	}
 	s.signing.Unlock()
 	if err == nil {
-		s.logs.Add(name, console.LogLine{FromHost: true, Text: "signed in"})
-		s.host.gateway.Retry(name)
+		s.logs.Add(u.Key, console.LogLine{FromHost: true, Text: "signed in"})
+		s.host.gateway.Retry(u.Key)
 	}
 	return err
 }
