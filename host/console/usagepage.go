@@ -68,11 +68,7 @@ func (v *usageView) joined(all []traffic.Usage) []usageRow {
 			byKey[k] = &usageRow{one}
 			continue
 		}
-		row.Calls, row.Failed, row.Time = row.Calls+one.Calls, row.Failed+one.Failed, row.Time+one.Time
-		row.Sent, row.Received = row.Sent+one.Sent, row.Received+one.Received
-		if one.Last.After(row.Last) {
-			row.Last = one.Last
-		}
+		row.Add(&one)
 	}
 	var rows []usageRow
 	for _, row := range byKey {

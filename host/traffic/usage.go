@@ -68,7 +68,7 @@ func (u *usage) note(m *Message, request int) {
 	case m.ToolError:
 		one.Failed = 1
 	}
-	row.add(&one)
+	row.Add(&one)
 }
 
 // drop adds the row with the fewest calls to the rest, of several the one that was used first.
@@ -81,10 +81,11 @@ func (u *usage) drop() {
 		}
 	}
 	delete(u.rows, least)
-	u.rest.add(found)
+	u.rest.Add(found)
 }
 
-func (u *Usage) add(o *Usage) {
+// Add adds the numbers of another row.
+func (u *Usage) Add(o *Usage) {
 	u.Calls += o.Calls
 	u.Failed += o.Failed
 	u.Sent += o.Sent
