@@ -69,31 +69,6 @@ func (m *Main) openAuditIn(state string, a host.AuditSettings) (*audit.Log, erro
 	return l, nil
 }
 
-// openAuditOTLP opens the collector of the audit log until Close. The variables of OpenTelemetry give headers and certificates.
-func (m *Main) openAuditOTLP(collector string) (*audit.OTLP, error) {
-	header, err := otlpHeader(m.getenv)
-	if err != nil {
-		return nil, err
-	}
-	transport, err := otlpTransport(m.getenv)
-	if err != nil {
-		return nil, err
-	}
-	sink, err := audit.OpenOTLP(audit.OTLPOptions{
-		Collector: collector, Header: header, Transport: transport, OnError: func(err error) { m.message("audit log: %s", cleanLine(err.Error())) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	m.onClose(func() {
-		sink.Close()
-		if n := sink.Dropped(); n > 0 {
-			m.message("audit log: lines that the collector did not get: %d", n)
-		}
-	})
-	return sink, nil
-}
-
 // auditFunc records a decision.
 type auditFunc = func(host.Decision) error
 
