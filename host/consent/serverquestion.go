@@ -273,7 +273,7 @@ func ServerAnswerContent(a *host.ServerAnswer) jsontext.Value {
 	return raw
 }
 
-// checkServerAnswer returns an error if an answer to the question of a server is not complete.
+// checkServerAnswer returns an error if an answer to the question of a server is not complete, or has what nobody gets.
 func checkServerAnswer(q *Question, a Answer) error {
 	given, err := decode[host.ServerAnswer](a.Content)
 	switch {
@@ -288,6 +288,10 @@ func checkServerAnswer(q *Question, a Answer) error {
 		return errors.New("the answer: found no content, want the fields of the form")
 	case q.Kind == KindSampling && given.Text == nil:
 		return errors.New("the answer: found no text, want what the server gets in place of a model's answer")
+	case given.Text != nil && q.Kind != KindSampling && q.Kind != KindSamplingReply:
+		return errors.New("the answer: found a text, want one only in place of a model's answer")
+	case (given.SystemPrompt != nil || given.Texts != nil) && q.Kind != KindSamplingRequest:
+		return errors.New("the answer: found texts of a request, want them only where a model gets the request")
 	case given.Texts != nil:
 		if asked := q.OfServer(); asked == nil || len(given.Texts) != len(asked.Texts()) {
 			return fmt.Errorf("the answer: found %d texts, want one for each text of the messages", len(given.Texts))

@@ -114,6 +114,7 @@ func TestAnswerThatDoesNotFitTheFormIsRefused(t *testing.T) {
 			`{"action":"accept","content":{"nights":"3"}}`:          "nights",
 			`{"action":"decline","content":{"nights":3}}`:           `want the answer with "accept" only`,
 			`{"action":"maybe"}`:                                    "action",
+			`{"action":"accept","content":{"nights":3},"text":"x"}`: "found a text",
 			`{"action":"accept","content":{"nights":3},"x":"more"}`: "x",
 		} {
 			if err := d.Check(p.Question, serverAnswer(content)); err == nil || !strings.Contains(err.Error(), want) {
@@ -128,6 +129,30 @@ func TestAnswerThatDoesNotFitTheFormIsRefused(t *testing.T) {
 			t.Errorf("got %v, want the question gone with its call", open)
 		}
 	})
+}
+
+// Who answers in place of a model must not let the model get the request instead.
+func TestAnswerThatNobodyGetsIsRefused(t *testing.T) {
+	t.Parallel()
+	text := "It is wide."
+	for review, wrong := range map[host.Review]*host.ServerAnswer{
+		host.ReviewNone:    {Action: mcp.ElicitAccept, Text: &text, SystemPrompt: &text},
+		host.ReviewRequest: {Action: mcp.ElicitAccept, Text: &text},
+		host.ReviewReply:   {Action: mcp.ElicitAccept, Texts: []string{text}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(new(mcpserver.MemoryStore), true)
+			ctx, stop := context.WithCancel(t.Context())
+			p := d.askServer(t, ctx, formQuestion(func(q *host.ServerQuestion) {
+				q.Elicit, q.Sampling, q.Review, q.Reply = nil, new(mcp.CreateMessageParams), review, new(mcp.CreateMessageResult)
+			}))
+			if err := d.Check(p.Question, consent.Answer{Content: consent.ServerAnswerContent(wrong)}); err == nil || !strings.Contains(err.Error(), "found ") {
+				t.Errorf("%s: got %v, want the answer refused", p.Kind, err)
+			}
+			stop()
+			<-p.ended
+		})
+	}
 }
 
 func TestQuestionOfAServerWaitsOnlyWhileAPersonLooks(t *testing.T) {
