@@ -66,7 +66,7 @@ type hashes struct {
 // complete adds to a message what is known of its connection and of the messages that it belongs to. client is the
 // name that the message gives for its sender. It returns the size of the request that the message answers, 0 if that
 // is not known.
-func (p *pairing) complete(m *Message, w *wire, client string, h hashes) (asked int) {
+func (p *pairing) complete(m *Message, w *wire, client string, h hashes) (requestBytes int) {
 	c := p.conn(w)
 	if client != "" && m.FromClient {
 		c.client = client
@@ -83,7 +83,7 @@ func (p *pairing) complete(m *Message, w *wire, client string, h hashes) (asked 
 	case m.Kind == Request:
 		p.request(m, c, h)
 	case m.isAnswer():
-		asked = p.answer(m, c, h.state)
+		requestBytes = p.answer(m, c, h.state)
 		if w.overHTTP && len(c.calls) == 0 {
 			p.conns.delete(w.conn)
 		}
@@ -91,7 +91,7 @@ func (p *pairing) complete(m *Message, w *wire, client string, h hashes) (asked 
 	if w.ends {
 		p.conns.delete(w.conn)
 	}
-	return asked
+	return requestBytes
 }
 
 // learn notes what an HTTP request or response without a message says about its connection.
