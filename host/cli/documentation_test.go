@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/consent"
 )
 
 var update = flag.Bool("update", false, "write the help of the commands into docs/cli.md")
@@ -67,6 +71,23 @@ func TestDocumentationHasTheExitCodesOfHelp(t *testing.T) {
 	for _, code := range inHelp {
 		if !strings.Contains(string(document), "\n| "+code+" | ") {
 			t.Errorf("docs/cli.md does not explain exit code %s", code)
+		}
+	}
+}
+
+func TestDocumentationHasTheMembersOfJSON(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, written := range map[string]reflect.Type{"servers": reflect.TypeFor[host.Status](), "inbox": reflect.TypeFor[consent.Question]()} {
+		_, row, _ := strings.Cut(string(document), "\n| `"+command+"` | ")
+		row, _, _ = strings.Cut(row, "\n")
+		for field := range written.Fields() {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); !strings.Contains(row, "`"+name+"`") {
+				t.Errorf("docs/cli.md does not say that the JSON of %s has %q", command, name)
+			}
 		}
 	}
 }
