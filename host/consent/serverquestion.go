@@ -49,8 +49,8 @@ const (
 )
 
 // AskPerson asks a person a question of a server, and waits for the answer. Nobody is asked, and the
-// error is a *host.UnansweredError, if nobody looks at the questions now: other than that to a call,
-// an answer that comes later is of no use. The question is removed when the wait ends.
+// error is a *host.UnansweredError, if nobody looks at the questions now: an answer that comes later is
+// of no use, unlike the consent to a call, which is made again. The question is removed when the wait ends.
 func (c *Calls) AskPerson(ctx context.Context, asked *host.ServerQuestion) (*host.ServerAnswer, error) {
 	unanswered := func(format string, args ...any) error {
 		return &host.UnansweredError{Server: asked.Server, Reason: fmt.Sprintf(format, args...)}
