@@ -105,6 +105,8 @@ func (v *answerCommand) answerToServer(ctx context.Context, m *Main, asked *cons
 	switch {
 	case v.scope != "":
 		return nil, usagef("found --for, want it with the consent to a call only")
+	case v.content != "" && v.text != "":
+		return nil, usagef("found --content and --text, want the one that the question is about")
 	case word == "decline", word == "no", word == "n":
 		a.Action = mcp.ElicitDecline
 	case word == "cancel":

@@ -64,6 +64,7 @@ func TestUserAnswersAServerForAClientThatCannotShowIt(t *testing.T) {
 		{[]string{"inbox", "2"}, 0, `2 The server "one" asks you to fill in a form`},
 		{[]string{"answer", "2"}, 2, "found no terminal and no --content, want the fields of the form as JSON"},
 		{[]string{"answer", "2", "--content", `{"row":"x"}`, "--code", code}, 2, "row"},
+		{[]string{"answer", "2", "--content", `{"row":4}`, "--text", "4", "--code", code}, 2, "found --content and --text"},
 		{[]string{"answer", "2", "--content", `{"row":4,"window":true,"class":"second"}`}, 6, "--code"},
 		{[]string{"answer", "2", "--content", `{"row":4,"window":true,"class":"second"}`, "--code", code}, 0, "question 2 is answered"},
 	} {
