@@ -227,7 +227,7 @@ func consoleHost(t *testing.T, config string, flags ...string) (*terminal, *cons
 
 func TestConsoleSwitchesAServerOffAndOn(t *testing.T) {
 	t.Parallel()
-	_, c := consoleHost(t, fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}}}}`, program(t), role), "--yes")
+	h, c := consoleHost(t, fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}}}}`, program(t), role), "--yes")
 	page := func(want string) {
 		t.Helper()
 		awaitCondition(t, func() (bool, string) {
@@ -248,6 +248,13 @@ func TestConsoleSwitchesAServerOffAndOn(t *testing.T) {
 	page(`You have switched it off`)
 	if _, page := c.get(t, "try"); strings.Contains(page, "one/describe") {
 		t.Errorf("got %s, want no tool of it", page)
+	}
+	commands := session{env: []string{"HOME=" + h.home, "XDG_RUNTIME_DIR=" + h.home, "PATH=" + os.Getenv("PATH")}}
+	if stdout, stderr, exit := commands.run(t.Context(), "servers", "one"); exit != 0 || !strings.Contains(stdout, "off") || !strings.Contains(stdout, "switched off in the console") {
+		t.Errorf("servers: got %s, %s, %d, want it off", stdout, stderr, exit)
+	}
+	if _, stderr, exit := commands.run(t.Context(), "call", "one/describe", "a=1"); exit != 4 || !strings.Contains(stderr, `server "one" is switched off in the console`) {
+		t.Errorf("call: got %s, %d, want it off", stderr, exit)
 	}
 	if status, page := c.post(t, "servers/one/enable", url.Values{}); status != 303 {
 		t.Fatalf("got %d, %s, want it switched on", status, page)

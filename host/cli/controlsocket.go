@@ -57,7 +57,7 @@ func (h *hostProcess) controlStatus(endpoint string) control.Status {
 	return control.Status{
 		Format: 1, Version: host.Version, PID: os.Getpid(), Endpoint: endpoint,
 		Config: h.config, ConfigPath: h.identifyingPath(), Demonstration: h.path == "",
-		Upstreams: h.gateway.Status(),
+		Upstreams: h.statuses(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -151,6 +152,8 @@ func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error
 		return codedErrorf(exitUnreachable, "server %q: %s: %s%s", s.Key, s.State, s.Reason, withheldNote(s))
 	case host.Starting:
 		return codedErrorf(exitUnreachable, "server %q is still starting", s.Key)
+	case console.Disabled:
+		return codedErrorf(exitUnreachable, "server %q is switched off in the console; it is switched on there, or when the host starts again", s.Key)
 	}
 	return nil
 }

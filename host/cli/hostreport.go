@@ -51,7 +51,7 @@ func (h *hostProcess) report() hostReport {
 		Version: host.Version, PID: os.Getpid(), Started: h.startedAt.UTC(), Goroutines: runtime.NumGoroutine(), Heap: memory.HeapAlloc,
 		Servers: []reportedServer{}, Limits: h.limits.all(), Messages: reportedMessages(h.traffic.Messages()),
 	}
-	for _, s := range h.gateway.Status() {
+	for _, s := range h.statuses() {
 		r.Servers = append(r.Servers, reportedServer{
 			Key: s.Key, Transport: s.Transport, State: s.State, Reason: h.main.secrets.redactAll(s.Reason), Retry: s.Retry, Revision: s.Revision,
 			Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Callers: s.Callers, Processes: s.Processes,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/console"
 )
 
 var serversEntry = commandInfo{
@@ -96,6 +97,8 @@ func (m *Main) serverNote(s host.Status, config string) string {
 		return m.credentialsCommand(&s, config)
 	case s.State == host.NeedsApproval:
 		return m.approveCommand(s.Key, config)
+	case s.State == console.Disabled:
+		return "switched off in the console"
 	case s.Reason != "":
 		return brief(s.Reason)
 	case s.SessionsLost > 0:
