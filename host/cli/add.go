@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/host/config"
@@ -30,7 +32,7 @@ func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
 func (v *addCommand) takeCommand(words []string) { v.command = words }
 
-func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
+func (v *addCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if err := v.checkOperands(operands); err != nil {
 		return err
 	}
@@ -62,7 +64,29 @@ func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
 		return err
 	}
 	m.message("added %s to %s: %s", s.Name, path, clean(s.String()))
+	m.message("%s", m.nextAfterAdding(ctx, path, v.path, s.Name))
 	return nil
+}
+
+// nextAfterAdding says what starts the servers that were added to a file, which flag may name. An empty name stands for
+// several servers.
+func (m *Main) nextAfterAdding(ctx context.Context, path, flag, name string) string {
+	up, approve := m.program()+" up", m.program()+" approve"
+	if name != "" {
+		approve += " " + quote(name)
+	}
+	if flag != "" {
+		up, approve = up+" --config "+quote(flag), approve+" --config "+quote(flag)
+	}
+	found, _ := m.runningHosts(ctx) // a host that cannot be asked is none that the user can use
+	i := slices.IndexFunc(found, func(r *foundHost) bool { return samePath(r.status.ConfigPath, path) })
+	switch {
+	case i < 0:
+		return up + " starts the servers of the file, and asks first"
+	case found[i].status.Demonstration:
+		return fmt.Sprintf("the host at %s runs the demonstration: end it, and start %s again", found[i].status.Endpoint, up)
+	}
+	return "the running host waits for your approval: " + approve
 }
 
 // checkSecretPlace returns an error if the file of a path is below version control, where all that

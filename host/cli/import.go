@@ -35,7 +35,7 @@ func (v *importCommand) declare(f *flag.FlagSet) {
 	f.BoolVar(&v.dryRun, "dry-run", false, "print what would be added")
 }
 
-func (v *importCommand) run(_ context.Context, m *Main, operands []string) error {
+func (v *importCommand) run(ctx context.Context, m *Main, operands []string) error {
 	path, err := m.configPath(v.path)
 	if err != nil {
 		return err
@@ -71,11 +71,11 @@ func (v *importCommand) run(_ context.Context, m *Main, operands []string) error
 		}
 		return false
 	})
-	return v.finish(m, path, change, found)
+	return v.finish(ctx, m, path, change, found)
 }
 
 // finish prints the change, and writes it unless this is a dry run.
-func (v *importCommand) finish(m *Main, path string, change *config.Change, found []foundServer) error {
+func (v *importCommand) finish(ctx context.Context, m *Main, path string, change *config.Change, found []foundServer) error {
 	if len(found) == 0 {
 		m.message("nothing to add to %s", path)
 		return nil
@@ -94,7 +94,8 @@ func (v *importCommand) finish(m *Main, path string, change *config.Change, foun
 	if _, err := change.Write(""); err != nil {
 		return err
 	}
-	m.message("added to %s: %d; %s up starts them, and asks first", path, len(found), m.program())
+	m.message("added to %s: %d", path, len(found))
+	m.message("%s", m.nextAfterAdding(ctx, path, v.path, ""))
 	return nil
 }
 
