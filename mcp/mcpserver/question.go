@@ -56,7 +56,7 @@ func invalidAnswer(err error) error {
 // ElicitForm returns an elicitation by a form (elicitation/create), as a question for
 // [AskAll]. The fields of the form are those of T: a flat struct of strings, numbers,
 // booleans and choices, with the same tags as arguments of tools. The answer is stored in
-// out. A form must not ask for secrets; use ElicitURL for them.
+// out; a field that it leaves out has its default. A form must not ask for secrets; use ElicitURL for them.
 //
 // Spec: 2026-07-28 client/elicitation
 func ElicitForm[T any](key, message string, out *T) Question {
@@ -93,6 +93,9 @@ func (q *formQuestion[T]) decode(raw jsontext.Value, checked bool) error {
 		if err := validate(q.form.validator, "answer", content); err != nil {
 			return invalidAnswer(err)
 		}
+	}
+	if len(q.form.missing.defaults) > 0 {
+		content = q.form.missing.add(content)
 	}
 	if err := decodeValid("answer", content, &q.answer); err != nil {
 		q.answer = *new(T)
@@ -219,6 +222,7 @@ func acceptedContent(raw jsontext.Value) (jsontext.Value, error) {
 type form struct {
 	text      jsontext.Value
 	validator *jsonschema.Validator
+	missing   *missingArguments // fields of an answer
 	err       error
 }
 
@@ -232,6 +236,7 @@ func formOf(t reflect.Type) *form {
 	f := new(form)
 	if f.text, f.err = schema.ForType(t, schema.Elicitation); f.err == nil {
 		f.validator = jsonschema.Lazy(f.text, nil)
+		f.missing, f.err = missingArgumentsOf(f.text)
 	}
 	kept, _ := forms.LoadOrStore(t, f)
 	return kept.(*form)
