@@ -98,7 +98,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		Name: cookieName, Value: secret, Path: s.path(), MaxAge: int(SessionTime / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: strings.HasPrefix(c.base, "https:"),
 	})
-	render(w, http.StatusOK, "entered", &view{Title: "Welcome", Path: s.path()})
+	render(w, http.StatusOK, "entered", &view{Title: "Welcome", Path: s.path(), Token: s.Token, HasChecks: c.checks.run != nil})
 }
 
 // newSession returns a session and the value of its cookie.

@@ -3,6 +3,7 @@ package console_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,6 +27,17 @@ func TestFrontPageShowsNothingOfTheHostButHowToUseIt(t *testing.T) {
 				t.Errorf("%s: got %s, want %s", path, body, want)
 			}
 		}
+	}
+}
+
+func TestFirstPageAfterALinkCanLeave(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, &source{})
+	response, body := serve(c, request(http.MethodGet, strings.TrimPrefix(c.Link(), base), nil))
+	b := &browser{t: t, console: c, path: response.Cookies()[0].Path, cookie: response.Cookies()[0]}
+	token := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(b.get(""))[1]
+	if !strings.Contains(body, `name="token" value="`+token+`"`) {
+		t.Errorf("got %s, want the token of the session in its form", body)
 	}
 }
 
