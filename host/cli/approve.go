@@ -239,7 +239,7 @@ func (v *approveCommand) noTerminal(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(showing) > 0:
-		return codedErrorf(exitConsent, "there is no terminal to ask on; answer in the terminal of the host with process ID %d, or run the command again with --yes, and then with --code and the code that the host shows", showing[0].PID)
+		return codedErrorf(exitConsent, "there is no terminal to ask on; answer in the terminal of the host with process ID %d, if it has one, or run the command again with --yes, and then with --code and the code that the host shows there, on the desktop, or in the inbox of its console", showing[0].PID)
 	}
 	return codedErrorf(exitConsent, "there is no terminal to ask on; --yes approves without asking")
 }
