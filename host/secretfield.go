@@ -85,6 +85,10 @@ func (s *formSearch) search(raw jsontext.Value, depth int) {
 			}
 			s.search(member, depth+1)
 		}
+		// A client may follow a reference, or a schema around another one, to these texts.
+		if depth > 0 && members["const"] == nil && readFormField(raw).isSecret("") {
+			s.secret = cmp.Or(s.secret, "…")
+		}
 	}
 }
 
@@ -137,10 +141,27 @@ func readFormField(raw jsontext.Value) (f formField) {
 	is := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(types, name) })
 	}
-	chosen := members["enum"].Kind() == '[' || members["oneOf"].Kind() == '['
-	f.isText = is("string", "") && !chosen && !slices.Contains([]string{"email", "uri", "date", "date-time"}, f.format)
+	chosen := isChoice(members)
+	f.isText = is("string", "") && !chosen && !slices.Contains([]string{"email", "uri", "date", "date-time"}, f.format) ||
+		is("array") && readFormField(members["items"]).isText
 	f.isNumber = is("number", "integer") && !chosen
 	return f
+}
+
+// isChoice reports whether a field offers nothing but values to choose from.
+func isChoice(members map[string]jsontext.Value) bool {
+	var values []jsontext.Value
+	if json.Unmarshal(members["enum"], &values) == nil && len(values) > 0 {
+		return true
+	}
+	for _, name := range []string{"oneOf", "anyOf"} {
+		var options []map[string]jsontext.Value
+		if json.Unmarshal(members[name], &options) == nil && len(options) > 0 &&
+			!slices.ContainsFunc(options, func(o map[string]jsontext.Value) bool { return o["const"] == nil }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f formField) isSecret(name string) bool {

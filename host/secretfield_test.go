@@ -73,6 +73,22 @@ func TestFieldsThatAskForSecretsAreFound(t *testing.T) {
 			t.Errorf("%s: got no field, want what a client might show", schema)
 		}
 	}
+	for schema, secret := range map[string]bool{
+		`{"properties":{"a":{"type":"string","$ref":"#/b/c"}},"b":{"c":{"type":"string","title":"Your password"}}}`: true,
+		`{"properties":{"a":{"type":"string","allOf":[{"title":"Password"}]}}}`:                                     true,
+		`{"properties":{"a":{"type":"string","anyOf":[{"description":"Type your password"}]}}}`:                     true,
+		`{"properties":{"a":{"type":"string","enum":[],"description":"Type your password"}}}`:                       true,
+		`{"properties":{"a":{"type":"string","oneOf":[{}],"description":"Type your password"}}}`:                    true,
+		`{"properties":{"a":{"type":"array","items":{"type":"string"},"description":"Type your password"}}}`:        true,
+		`{"properties":{"a":{"type":"string","oneOf":[{"const":"a","title":"Password"}]}}}`:                         false,
+		`{"properties":{"a":{"type":"array","items":{"anyOf":[{"const":"a","title":"Password"}]}}}}`:                false,
+		`{"title":"Reset the password","properties":{"a":{"type":"boolean"}}}`:                                      false,
+		`{"properties":{"title":{"type":"string","title":"Title"},"description":{"type":"string"}}}`:                false,
+	} {
+		if got := host.SecretField(&mcp.ElicitParams{RequestedSchema: jsontext.Value(schema)}); (got != "") != secret {
+			t.Errorf("%s: got field %q, want a secret: %t", schema, got, secret)
+		}
+	}
 	for _, schema := range []string{"", "null", "[]", `{"properties":{"password":1}}`, `{"properties":[]}`} {
 		host.SecretField(&mcp.ElicitParams{Message: "Enter your password", RequestedSchema: jsontext.Value(schema)})
 	}

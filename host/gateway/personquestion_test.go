@@ -67,6 +67,12 @@ func hotel(revision mcp.Revision) *mcpserver.Server {
 	srv.Tool("pay", "Pay", func(ctx context.Context, _ struct{}) (string, error) {
 		return "paid", mcpserver.AskAll(ctx, mcpserver.ElicitURL("pay", "Please pay.", signInURL))
 	})
+	srv.Tool("refer", "Refer", func(ctx context.Context, _ struct{}) (string, error) {
+		var answer mcp.ElicitResult
+		err := mcpserver.AskAll(ctx, mcpserver.ElicitQuestion("a", &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "What?", RequestedSchema: jsontext.Value(
+			`{"type":"object","properties":{"a":{"type":"string","title":"A","$ref":"#/$defs/b","allOf":[{"description":"C"}]}},"$defs":{"b":{"description":"B"}}}`)}, &answer))
+		return string(answer.Content), err
+	})
 	srv.Tool("plan", "Plan", func(ctx context.Context, _ struct{}) (string, error) {
 		var stay struct {
 			Nights int `json:"nights"`
@@ -142,6 +148,19 @@ func TestPersonAtTheHostFillsInTheFormOfACallerThatCannotShowIt(t *testing.T) {
 		got := strings.Join(p.questions(), "\n")
 		if !strings.HasPrefix(got, "hotel for local") || !strings.HasSuffix(got, `by editor 1: form How many\u202e nights?`) && !strings.HasSuffix(got, `by editor 1:  How many\u202e nights?`) {
 			t.Errorf("got the questions %q, want one with who asks, for whom, and with what is not shown made visible", got)
+		}
+	})
+}
+
+func TestPersonAtTheHostSeesOfAFormWhatTheProtocolAllows(t *testing.T) {
+	t.Parallel()
+	eachHotelPair(t, func(t *testing.T, up, down mcp.Revision) {
+		p := &personAtHost{answer: accepts(`{"a":"b"}`)}
+		if got := askHotel(t, p, host.Settings{}, up, &mcpclient.Options{Revisions: []mcp.Revision{down}}, "refer"); got != `{"a":"b"}` || len(p.asked) == 0 {
+			t.Fatalf("got %q, want the answer of the person", got)
+		}
+		if got, want := string(p.asked[0].Elicit.RequestedSchema), `{"type":"object","properties":{"a":{"type":"string","title":"A"}}}`; got != want {
+			t.Errorf("got the form %s, want %s", got, want)
 		}
 	})
 }

@@ -129,6 +129,9 @@ func (q *questions) personQuestion(method string, params any) (*host.ServerQuest
 		shown := *p
 		asked.Imitates = q.imitated(p.Message, p.RequestedSchema)
 		form, err := shownForm(p.RequestedSchema)
+		if err == nil && p.Mode != mcp.ElicitURL {
+			form, err = allowedForm(form)
+		}
 		if err != nil {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
 		}

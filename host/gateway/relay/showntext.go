@@ -45,6 +45,16 @@ func shownForm(schema jsontext.Value) (jsontext.Value, error) {
 	return json.Marshal(form)
 }
 
+// allowedForm returns the schema of a form with what the protocol allows in it, and nothing else: the user is shown
+// the texts in which host.SecretField and imitated have looked.
+func allowedForm(schema jsontext.Value) (jsontext.Value, error) {
+	var form mcp.ElicitSchema
+	if err := json.Unmarshal(schema, &form); err != nil {
+		return nil, fmt.Errorf("the form: %w", err)
+	}
+	return json.Marshal(form)
+}
+
 // showField shows the name and the values of a field in its texts.
 func showField(f *mcp.ElicitField) {
 	title := ""
