@@ -231,6 +231,9 @@ type browserSignIn struct {
 // show prints the address. On a terminal it also reads the redirect address, because the
 // browser may be on another machine.
 func (s *browserSignIn) show(ctx context.Context, address string) error {
+	if warning := host.AddressWarning(address); warning != "" {
+		s.main.message("Warning: %s.", warning)
+	}
 	s.main.message("Open this address in a browser:\n\n  %s\n", address)
 	s.main.info("If the browser ends at a page that does not load, type its address here.")
 	go s.read(ctx)

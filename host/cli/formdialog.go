@@ -173,7 +173,8 @@ func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 // it again, or cancel.
 func (d *dialog) url(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	d.showAddress(p)
-	answer, err := d.choose(ctx, "Open it in your browser? [y open, N decline, c cancel]", "no", "decline", "yes", "open", "cancel")
+	// A long address moves the line with the host out of sight.
+	answer, err := d.choose(ctx, "Open "+mcpclient.URLHost(p)+" in your browser? [y open, N decline, c cancel]", "no", "decline", "yes", "open", "cancel")
 	for {
 		switch {
 		case err != nil:

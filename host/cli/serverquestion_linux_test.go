@@ -120,7 +120,7 @@ func TestUserAnswersForAModelAndOpensAnAddressForAClientThatCanDoNeither(t *test
 
 	ended = h.weakCall(t, "one__pay")
 	h.press(t, `(?s)3 The server "one" asks you to open an address.*host       xn--80ak6aa92e.com.*warning .*looks like apple.com and is not.*address    https://xn--80ak6aa92e.com/pay.*\[y go on, d decline, c cancel; Enter later\] `, "y\n")
-	h.press(t, `Open it in your browser\? \[y open, N decline, c cancel\] `, "y\n")
+	h.press(t, `Open xn--80ak6aa92e.com in your browser\? \[y open, N decline, c cancel\] `, "y\n")
 	h.press(t, `no desktop was found; open the address yourself\r\n.*Go on once you are done there\? \[Y done, r open it again, c cancel\] `, "r\n")
 	h.press(t, `(?s)open the address yourself.*open the address yourself\r\n.*Go on once you are done there\?.*cancel\] `, "\n")
 	if got := ended(); got != "paid" {

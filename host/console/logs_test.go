@@ -83,6 +83,7 @@ func TestServerIsSwitchedOffAndSignedIn(t *testing.T) {
 	s := &source{servers: []console.Server{
 		{Status: host.Status{Key: "files", State: console.Disabled}},
 		{Status: host.Status{Key: "cloud", State: host.NeedsSignIn}, SignIn: &console.SignIn{Address: "https://login.example/authorize?x=1"}},
+		{Status: host.Status{Key: "fruit", State: host.NeedsSignIn}, SignIn: &console.SignIn{Address: "https://xn--80ak6aa92e.com/authorize"}},
 		{Status: host.Status{Key: "hub", State: host.NeedsSignIn}, SignIn: &console.SignIn{Problem: "the user said no"}},
 		{Status: host.Status{Key: "git", State: host.Ready, Processes: 2}, Programs: []console.Program{{ID: 41, Memory: 3 << 20}, {ID: 42}}},
 	}}
@@ -90,6 +91,7 @@ func TestServerIsSwitchedOffAndSignedIn(t *testing.T) {
 	for page, want := range map[string][]string{
 		"servers/files": {`id="enable"`, "You have switched it off"},
 		"servers/cloud": {`id="signin"`, "<b>login.example</b>", `href="https://login.example/authorize?x=1" target="_blank" rel="noopener noreferrer"`},
+		"servers/fruit": {"<b>xn--80ak6aa92e.com</b>", "looks like apple.com and is not."},
 		"servers/hub":   {"the user said no", `id="signin"`},
 		"servers/git":   {`id="disable"`, `<dt>process ids</dt><dd>41 (3.0 MiB), 42</dd>`, `<dt>memory</dt><dd>3.0 MiB</dd>`},
 		"":              {"2 processes · 3.0 MiB"},

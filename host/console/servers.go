@@ -61,6 +61,9 @@ func (s *SignIn) Host() string {
 	return u.Host
 }
 
+// Warning says what a person may not see of the host, or is empty.
+func (s *SignIn) Warning() string { return host.AddressWarning(s.Address) }
+
 // serverView is the data of the page of a server.
 type serverView struct {
 	*Server

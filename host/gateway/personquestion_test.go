@@ -67,6 +67,9 @@ func hotel(revision mcp.Revision) *mcpserver.Server {
 	srv.Tool("pay", "Pay", func(ctx context.Context, _ struct{}) (string, error) {
 		return "paid", mcpserver.AskAll(ctx, mcpserver.ElicitURL("pay", "Please pay.", signInURL))
 	})
+	srv.Tool("browse", "Browse", func(ctx context.Context, _ struct{}) (string, error) {
+		return "paid", mcpserver.AskAll(ctx, mcpserver.ElicitURL("pay", "Please pay.", "https://pay.example/a   host  bank.example"))
+	})
 	srv.Tool("refer", "Refer", func(ctx context.Context, _ struct{}) (string, error) {
 		var answer mcp.ElicitResult
 		err := mcpserver.AskAll(ctx, mcpserver.ElicitQuestion("a", &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "What?", RequestedSchema: jsontext.Value(
@@ -161,6 +164,16 @@ func TestPersonAtTheHostSeesOfAFormWhatTheProtocolAllows(t *testing.T) {
 		}
 		if got, want := string(p.asked[0].Elicit.RequestedSchema), `{"type":"object","properties":{"a":{"type":"string","title":"A"}}}`; got != want {
 			t.Errorf("got the form %s, want %s", got, want)
+		}
+	})
+}
+
+func TestAddressWithSpacesIsRefused(t *testing.T) {
+	t.Parallel()
+	eachHotelPair(t, func(t *testing.T, up, down mcp.Revision) {
+		p := &personAtHost{answer: accepts("")}
+		if got := askHotel(t, p, host.Settings{}, up, &mcpclient.Options{Revisions: []mcp.Revision{down}}, "browse"); !strings.Contains(got, "failed: ") || p.questions() != nil {
+			t.Errorf("got %q and the questions %q, want it refused", got, p.questions())
 		}
 	})
 }

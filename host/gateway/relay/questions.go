@@ -77,7 +77,7 @@ func (q *questions) mayAsk(method string, params any) error {
 			return refused("answers of the user", `"elicitation": true`)
 		}
 		if p.Mode == mcp.ElicitURL && !isWebPage(p) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "%s: url of the server %q: want https, or http on this machine, with a host in ASCII and without a user name", method, q.Key)
+			return mcp.Errorf(mcp.CodeInvalidParams, "%s: url of the server %q: want https, or http on this machine, with a host in ASCII, and without a user name and spaces", method, q.Key)
 		}
 		if field := host.SecretField(p); field != "" && !may.Secrets {
 			return refused(fmt.Sprintf("a secret, as the field %q of its form does; URL elicitation is for secrets", host.CutText(host.EscapeUnprintable(field), 64)), `"secrets": true`)
@@ -103,7 +103,7 @@ func (q *questions) mayAsk(method string, params any) error {
 // Spec: 2026-07-28 client/elicitation#url-mode-security
 func isWebPage(p *mcp.ElicitParams) bool {
 	at, err := url.Parse(p.URL)
-	return err == nil && at.User == nil && mcpclient.URLHost(p) != "" && host.EscapeUnprintable(p.URL) == p.URL &&
+	return err == nil && at.User == nil && mcpclient.URLHost(p) != "" && host.EscapeUnprintable(p.URL) == p.URL && !strings.Contains(p.URL, " ") &&
 		(at.Scheme == "https" || at.Scheme == "http" && host.IsLoopbackHost(at.Host))
 }
 
