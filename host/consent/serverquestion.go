@@ -43,7 +43,7 @@ const (
 	DetailAddress      = "address"
 	DetailSystemPrompt = "system prompt"
 	DetailPreferences  = "model"
-	DetailTools        = "tools"
+	DetailMetadata     = "metadata"
 	DetailReply        = "answer"
 	DetailServerSees   = "server sees"
 )
@@ -188,12 +188,11 @@ func (q *Question) addSampling(asked *host.ServerQuestion) {
 	if text := preferences(p); text != "" {
 		q.add(DetailPreferences, "%s", text)
 	}
-	if len(p.Tools) > 0 {
-		names := make([]string, len(p.Tools))
-		for i := range p.Tools {
-			names[i] = host.EscapeUnprintable(p.Tools[i].Name)
-		}
-		q.add(DetailTools, "%s", strings.Join(names, ", "))
+	for i := range p.Tools { // the model reads all of it
+		q.add(DetailTool, "%s", toolText(&p.Tools[i]))
+	}
+	if p.Metadata != nil {
+		q.add(DetailMetadata, "%s", host.EscapeUnprintable(string(p.Metadata)))
 	}
 	if asked.Review == host.ReviewRequest {
 		q.add(DetailServerSees, "the answer of the model, which you see first; nothing if you decline")
@@ -217,6 +216,17 @@ func contentText(content mcp.Content) string {
 		return "(content that cannot be shown)"
 	}
 	return host.EscapeUnprintable(string(raw), '\n', '\t')
+}
+
+// toolText describes a tool of a sampling request: its name, its texts, and the rest of its definition.
+func toolText(t *mcp.Tool) string {
+	lines := []string{t.Name}
+	for _, text := range []string{t.Title, t.Description, string(t.InputSchema), string(t.OutputSchema)} {
+		if text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return host.EscapeUnprintable(strings.Join(lines, "\n"), '\n', '\t')
 }
 
 // preferences describes which model a server wants, and how.
