@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,19 @@ func hostileInbox(text string) console.Inbox {
 			{ID: "a1", Title: text, Covers: text},
 			{ID: "a2", Title: text, Version: text, Before: "1", Changes: []console.Change{{Kind: "tool", Change: "changed", Name: text, OldName: text, Findings: []string{text}, Diff: "+ " + strings.ReplaceAll(text, "\n", " ")}}},
 		},
+	}
+}
+
+func TestWhatIsDecidedAboutIsInNoBoxThatScrolls(t *testing.T) {
+	t.Parallel()
+	_, style := serve(newConsole(t, &source{}), request(http.MethodGet, "/console/assets/console.css", nil))
+	for _, rule := range regexp.MustCompile(`(?m)^([^{}\n]*(?:\.details|#live-inbox)[^{}\n]*)\{([^}]*)\}`).FindAllStringSubmatch(style, -1) {
+		if strings.Contains(rule[2], "overflow: auto") || strings.Contains(rule[2], "max-height") && !strings.Contains(rule[2], "max-height: none") {
+			t.Errorf("got %q, want it whole", rule[0])
+		}
+	}
+	if !strings.Contains(style, "#live-inbox pre { max-height: none; }") {
+		t.Error("want what an approval covers whole")
 	}
 }
 
