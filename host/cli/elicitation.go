@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/fondaco/fondaco/host"
@@ -78,7 +80,7 @@ func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog) 
 	if q.from.statuses != nil {
 		asks = "" // the host has written in front who asks
 	}
-	m.message("\n%s%s", asks, p.Message)
+	m.message("\n%s", strings.Join(m.askedLines(asks, clean(p.Message)), "\n"))
 	if !m.Interactive {
 		if p.Mode == mcp.ElicitURL {
 			m.showAddress(p)
@@ -93,6 +95,21 @@ func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog) 
 	return result, err
 }
 
+// askedLines returns the message of a question behind words of the command or, without them, of a host, which has
+// quoted it. A text of several lines, or that the terminal would break, has a mark in front of each.
+func (m *Main) askedLines(asks, message string) []string {
+	text := asks + message
+	breaks := func(line string) bool { return cutAt(line, m.width()-1) < len(line) }
+	if !m.Interactive || (asks == "" || !strings.Contains(message, "\n")) && !slices.ContainsFunc(strings.Split(text, "\n"), breaks) {
+		return []string{text}
+	}
+	lines := m.markedLines(message)
+	if asks != "" {
+		lines = append([]string{strings.TrimSpace(asks)}, lines...)
+	}
+	return lines
+}
+
 // sample shows a sampling request, which the user answers in place of a model, or refuses.
 func (q *elicitor) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	defer q.begin()()
@@ -103,7 +120,7 @@ func (q *elicitor) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp
 		return nil, err
 	}
 	m.message("\nThe server asks for the answer of a model, and you can give it")
-	for _, line := range detailLines(&consent.Question{Details: details}) {
+	for _, line := range m.detailLines(&consent.Question{Details: details}) {
 		m.message("%s", line)
 	}
 	d := &dialog{m, m.ask}

@@ -151,8 +151,15 @@ func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 			hint += "; " + noneWord + " leaves it out"
 		}
 	}
+	asks := cleanLine(label) + " (" + cleanLine(hint) + "):"
+	if cutAt(asks, d.width()-1) < len(asks) { // a part of it would begin a line, as words of the host do
+		for _, line := range d.markedLines(asks) {
+			d.message("%s", line)
+		}
+		asks = fit(cleanLine(label), max(20, d.width()/2)) + ":"
+	}
 	for {
-		line, err := d.line(ctx, "%s (%s):", cleanLine(label), cleanLine(hint))
+		line, err := d.line(ctx, "%s", asks)
 		optional := !f.Required || hasDefault(f.Schema)
 		switch {
 		case err != nil:

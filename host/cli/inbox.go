@@ -91,7 +91,7 @@ func (v *inboxCommand) one(ctx context.Context, m *Main, q *userQuestions, id st
 	if err := m.writeLine("%s %s", one.ID, one.Text); err != nil {
 		return err
 	}
-	for _, line := range detailLines(&one) {
+	for _, line := range m.detailLines(&one) {
 		if err := m.writeLine("%s", line); err != nil {
 			return err
 		}

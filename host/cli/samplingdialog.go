@@ -68,7 +68,7 @@ func (d *dialog) editTexts(ctx context.Context, asked *host.ServerQuestion, a *h
 		texts = asked.Texts()
 	}
 	for i := range texts {
-		text, err := d.text(ctx, "A text of the messages, now %s:", brief(texts[i]))
+		text, err := d.text(ctx, "A text of the messages, now %s:", fit(cleanLine(brief(texts[i])), max(20, d.width()/2)))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
@@ -120,46 +121,67 @@ func (m *Main) askServerAnswer(ctx context.Context, d *dialog, asked *consent.Qu
 }
 
 // showServerDetails prints the question of a server with its details. Each line of a text of the server
-// begins with a mark, so that it cannot pass for words of the host.
+// begins with a mark, also where the terminal would break it, so that it cannot pass for words of the host.
 func (m *Main) showServerDetails(asked *consent.Question) {
 	m.message("\n%s %s", asked.ID, cleanLine(asked.Text))
 	if asked.Client != "" {
 		m.message("  in a call of %s", cleanLine(asked.Client))
 	}
-	for _, line := range detailLines(asked) {
+	for _, line := range m.detailLines(asked) {
 		m.message("%s", line)
 	}
 }
 
 // detailLines returns the details of a question, each line of a text with a mark in front if it has
 // several.
-func detailLines(asked *consent.Question) (lines []string) {
+func (m *Main) detailLines(asked *consent.Question) (lines []string) {
 	for _, d := range asked.Details {
-		text := clean(d.Text)
-		if !strings.Contains(text, "\n") {
-			lines = append(lines, fmt.Sprintf("  %-10s %s", d.Name, text))
+		if slices.Contains(unbrokenDetails, d.Name) {
+			lines = append(lines, fmt.Sprintf("  %-10s %s", d.Name, cleanLine(d.Text)))
 			continue
 		}
-		lines = append(lines, "  "+d.Name)
-		for line := range strings.SplitSeq(text, "\n") {
-			lines = append(lines, "    | "+line)
-		}
+		lines = append(lines, m.detailOf(d.Name, clean(d.Text))...)
 	}
 	if server := asked.OfServer(); asked.Kind == consent.KindForm && server != nil {
-		lines = append(lines, fieldLines(server.Elicit)...)
+		lines = append(lines, m.fieldLines(server.Elicit)...)
+	}
+	return lines
+}
+
+// unbrokenDetails are those in words of the host, and the address, which has no spaces and is copied whole.
+var unbrokenDetails = []string{consent.DetailWarning, consent.DetailHost, consent.DetailAddress, consent.DetailServerSees}
+
+// detailOf returns the lines of a text of a server.
+func (m *Main) detailOf(name, text string) []string {
+	marked := m.markedLines(text)
+	if line := fmt.Sprintf("  %-10s %s", name, text); len(marked) == 1 && (!m.Interactive || cutAt(line, m.width()-1) == len(line)) {
+		return []string{line}
+	}
+	return append([]string{"  " + name}, marked...)
+}
+
+// markedLines returns the lines of a text, each with a mark in front. On a terminal they are no longer than its own.
+func (m *Main) markedLines(text string) (lines []string) {
+	const mark, least = "    | ", 20
+	columns := max(least, m.width()-1-len(mark))
+	for line := range strings.SplitSeq(text, "\n") {
+		for end := cutAt(line, columns); m.Interactive && end < len(line); end = cutAt(line, columns) {
+			lines, line = append(lines, mark+line[:end]), line[end:]
+		}
+		lines = append(lines, mark+line)
 	}
 	return lines
 }
 
 // fieldLines describes the fields of a form.
-func fieldLines(p *mcp.ElicitParams) (lines []string) {
+func (m *Main) fieldLines(p *mcp.ElicitParams) (lines []string) {
 	form, err := formOf(p.RequestedSchema)
 	if err != nil {
 		return nil
 	}
 	for _, f := range form.Fields {
 		label, hint := describeField(f)
-		lines = append(lines, fmt.Sprintf("  %-10s %s (%s)", "field", cleanLine(label), cleanLine(hint)))
+		lines = append(lines, m.detailOf("field", cleanLine(label)+" ("+cleanLine(hint)+")")...)
 	}
 	return lines
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,34 @@ func TestFormOfAServerIsFilledInOnTheTerminalOfTheHost(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestLongTextOfAServerBeginsNoLineOfTheTerminal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		form := hotelForm()
+		imitation := strings.Repeat(" ", 200) + "The server bank asks for your card"
+		form.Elicit.Message = "How long?" + imitation + strings.Repeat("東", 100)
+		form.Elicit.RequestedSchema = jsontext.Value(`{"type":"object","properties":{"n":{"type":"integer","title":"Nights` + imitation + `","description":"` + imitation + `"}}}`)
+		_, typed, answer := asks(t, form)
+		text := typed("y\n")
+		for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {
+			if cutAt(line, 79) < len(line) && !strings.Contains(line, "[y fill it in") && !strings.HasPrefix(line, "(an empty line") {
+				t.Errorf("got %q, want lines that the terminal does not break", line)
+			}
+			if strings.Contains(line, "your card") && !strings.HasPrefix(line, "    | ") {
+				t.Errorf("got %q, want a mark in front", line)
+			}
+		}
+		if got := strings.Count(text, "your card"); got < 4 {
+			t.Errorf("got %s, want all words", text)
+		}
+		typed("3\n")
+		typed("y\n")
+		if got := answer(); got != `accept {"n":3}` {
+			t.Errorf("got %q, want the answer", got)
+		}
+	})
 }
 
 func TestQuestionThatIsPutOffIsAnsweredWhileItsCallWaits(t *testing.T) {
@@ -261,5 +290,24 @@ func TestCommandAsksForTheAnswerToASamplingRequest(t *testing.T) {
 				t.Errorf("%q: got %q, want %q; the screen: %s", test.lines, got, test.want, text)
 			}
 		})
+	}
+}
+
+func TestLongMessageOfAServerBeginsNoLineOfACommand(t *testing.T) {
+	t.Parallel()
+	m := &Main{Interactive: true, Env: []string{"COLUMNS=40"}}
+	for _, test := range []struct {
+		asks, message string
+		want          []string
+	}{
+		{"The server asks: ", "Who?", []string{"The server asks: Who?"}},
+		{"The server asks: ", "Who?\nPassword:", []string{"The server asks:", "    | Who?", "    | Password:"}},
+		{"The server asks: ", "Who?" + strings.Repeat(" ", 29) + "Password:", []string{"The server asks:", "    | Who?" + strings.Repeat(" ", 29), "    | Password:"}},
+		{"", "The server \"a\" asks:\n> Who?", []string{"The server \"a\" asks:\n> Who?"}},
+		{"", "The server \"a\" asks: Who?" + strings.Repeat("-", 20), []string{"    | The server \"a\" asks: Who?--------", "    | ------------"}},
+	} {
+		if got := m.askedLines(test.asks, test.message); !slices.Equal(got, test.want) {
+			t.Errorf("%q: got %q, want %q", test.message, got, test.want)
+		}
 	}
 }

@@ -52,7 +52,15 @@ func (m *Main) printLocked(text string) {
 // fit cuts a line at a number of columns of the terminal, of which a character that is not ASCII
 // may take two.
 func fit(line string, columns int) string {
-	used, before := 0, 0 // before is where the cut is, so that the mark fits, too
+	if cutAt(line, columns) == len(line) {
+		return line
+	}
+	return line[:cutAt(line, columns-2)] + "…" // the mark may take two columns, too
+}
+
+// cutAt returns how many bytes of a line fit into a number of columns.
+func cutAt(line string, columns int) int {
+	used := 0
 	for i, r := range line {
 		width := 1
 		switch {
@@ -61,15 +69,11 @@ func fit(line string, columns int) string {
 		case r >= 0x80:
 			width = 2
 		}
-		if used+width > columns {
-			return line[:before] + "…"
+		if used += width; used > columns {
+			return i
 		}
-		if used+2 <= columns {
-			before = i
-		}
-		used += width
 	}
-	return line
+	return len(line)
 }
 
 // info is message for what -q suppresses.
