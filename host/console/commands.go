@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,15 +72,28 @@ func (c *Console) terminalLine(r *Request) string {
 		line, operands = line+"read", []string{r.URI}
 	}
 	if c.hostURL != "" {
-		line += " --url " + host.ShellQuote(c.hostURL)
+		line += " --url " + shellWord(runtime.GOOS, c.hostURL)
 	}
 	if slices.ContainsFunc(operands, func(o string) bool { return strings.HasPrefix(o, "-") }) {
 		line += " --"
 	}
 	for _, o := range operands {
-		line += " " + host.ShellQuote(o)
+		line += " " + shellWord(runtime.GOOS, o)
 	}
 	return line
+}
+
+// shellWord quotes a word for the shell of a system: PowerShell on Windows, which knows more quotes, and where one inside
+// of a text is written twice.
+func shellWord(system, word string) string {
+	if system != "windows" {
+		return host.ShellQuote(word)
+	}
+	if word != "" && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:./-") == "" {
+		return word
+	}
+	twice := strings.NewReplacer("'", "''", "\u2018", "\u2018\u2018", "\u2019", "\u2019\u2019", "\u201a", "\u201a\u201a", "\u201b", "\u201b\u201b")
+	return "'" + twice.Replace(host.EscapeUnprintable(word)) + "'"
 }
 
 // tokenVariable is the variable of a shell with the token of a client. No command has a token itself.
@@ -87,16 +101,16 @@ const tokenVariable = "FONDACO_TOKEN"
 
 // curlLine returns a request as a line of a shell.
 func (c *Console) curlLine(r *HTTPRequest) string {
-	line := "curl -sS " + host.ShellQuote(c.endpoint())
+	line := "curl -sS " + shellWord(runtime.GOOS, c.endpoint())
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
-			line += " -H " + host.ShellQuote(name+": "+value)
+			line += " -H " + shellWord(runtime.GOOS, name+": "+value)
 		}
 	}
 	if c.needsToken {
 		line += ` -H "Authorization: Bearer $` + tokenVariable + `"`
 	}
-	return line + " --data-raw " + host.ShellQuote(string(r.Body))
+	return line + " --data-raw " + shellWord(runtime.GOOS, string(r.Body))
 }
 
 // endpoint is the URL of the host for clients.

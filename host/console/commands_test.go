@@ -89,3 +89,21 @@ func TestCallIsMadeInTheChosenRevision(t *testing.T) {
 		}
 	}
 }
+
+func TestWordsOfCommandsAreQuotedForTheShellOfTheSystem(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ system, word, want string }{
+		{"linux", "a,b", "a,b"},
+		{"linux", "a'; id; '", `'a'\''; id; '\'''`},
+		{"windows", "a:b", "a:b"},
+		{"windows", "a,b", "'a,b'"},
+		{"windows", "@a", "'@a'"},
+		{"windows", "", "''"},
+		{"windows", "a'; id; '", `'a''; id; '''`},
+		{"windows", "a\u2019; id; \u2018\n", "'a\u2019\u2019; id; \u2018\u2018\\n'"},
+	} {
+		if got := console.ShellWord(test.system, test.word); got != test.want {
+			t.Errorf("%s: %q: got %s, want %s", test.system, test.word, got, test.want)
+		}
+	}
+}

@@ -34,3 +34,6 @@ const (
 	MaxLine         = maxLine
 	MaxUsageRows    = maxUsageRows
 )
+
+// ShellWord quotes a word for the shell of a system.
+func ShellWord(system, word string) string { return shellWord(system, word) }
