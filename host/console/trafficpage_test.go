@@ -154,7 +154,7 @@ func TestDistributionOfDurationsIsShown(t *testing.T) {
 		}
 	}
 	body := b.get("traffic")
-	for _, want := range []string{`>1ms</th><td class="number">1<`, `>30ms</th><td class="number">20<`, `>100ms</th><td class="number">70</td><td><svg class="bar" width="240" height="12" aria-hidden="true"><rect width="240"`} {
+	for _, want := range []string{`>1ms</th><td class="number">1<`, `>30ms</th><td class="number">20<`, `>100ms</th><td class="number">70</td><td><svg class="gauge" viewBox="0 0 240 12" preserveAspectRatio="none" aria-hidden="true"><rect width="240"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("got %s, want %s", body, want)
 		}
