@@ -40,7 +40,7 @@ func (c *traceContext) Value(key any) any {
 // too. The context of a server's handler carries the trace of its request, so calls that the
 // handler makes belong to the same trace.
 func ContextWithTrace(ctx context.Context, t Trace) context.Context {
-	return &traceContext{ctx, t.Valid()}
+	return &traceContext{ctx, t.ValidFields()}
 }
 
 // TraceFrom returns the trace of a context, or the zero Trace if it has none.
@@ -58,8 +58,8 @@ const (
 	maxBaggage     = 8 << 10
 )
 
-// Valid returns t without the fields whose format is invalid. Without a valid Parent, State is left out, too.
-func (t Trace) Valid() (valid Trace) {
+// ValidFields returns t without the fields whose format is invalid. Without a valid Parent, State is left out, too.
+func (t Trace) ValidFields() (valid Trace) {
 	if isTraceParent(t.Parent) {
 		valid.Parent = t.Parent
 		if isKeyValueList(t.State, maxTraceState, ",=") {

@@ -49,7 +49,7 @@ func (r *Request) Revision() mcp.Revision {
 // SetTrace sets the trace context that is sent with an outbound message, in place of that of its context
 // (mcp.ContextWithTrace). Fields with an invalid format are left out; for a Trace without any the context decides. It is
 // for middleware, before it calls the next Handler.
-func (r *Request) SetTrace(t mcp.Trace) { r.trace = t.Valid() }
+func (r *Request) SetTrace(t mcp.Trace) { r.trace = t.ValidFields() }
 
 // Handler handles one request or notification. The result of an outbound request is a
 // pointer to its result type, such as *mcp.CallToolResult. The result of a notification
