@@ -35,3 +35,9 @@ func AwaitSyslog(sent <-chan error) error { return (&Syslog{ctx: context.Backgro
 
 // SlotSize is that of the index.
 const SlotSize = slotSize
+
+// MaxOTLPHeld limits the lines that wait for a collector, in bytes.
+const MaxOTLPHeld = maxOTLPHeld
+
+// Send sends a line as a log does.
+func (s *OTLP) Send(r *Record, line []byte) { s.send(r, line) }

@@ -17,6 +17,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "callers without credentials whose failures are counted by the name of their client; all callers and servers whose failures are counted", maxRepeatNames, maxRepeatOwners)
 	claim.Limit(t, "outcomes that wait until they can be written", maxUnwritten)
 	claim.Limit(t, "lines that wait for a syslog server", maxSyslogQueue)
-	claim.Limit(t, "lines that wait for a collector of the audit log; those that are sent together", maxOTLPQueue, maxOTLPBatch)
+	claim.Limit(t, "lines that wait for a collector of the audit log; their bytes; those that are sent together", maxOTLPQueue, claim.Bytes(maxOTLPHeld), maxOTLPBatch)
 	claim.Limit(t, "waiting for a syslog server that is required", syslogTimeout)
 }

@@ -26,6 +26,7 @@ type OTLP struct {
 	header  http.Header
 	client  *http.Client
 	lines   chan otlpRecord
+	held    atomic.Int64 // bytes of the lines that wait, and of those that are being sent
 	dropped atomic.Int64
 	failing atomic.Bool // the last attempt to send has failed
 	onError func(error)
@@ -50,6 +51,8 @@ type OTLPOptions struct {
 const (
 	// maxOTLPQueue is the number of lines that wait to be sent, and maxOTLPBatch of those that are sent together.
 	maxOTLPQueue, maxOTLPBatch = 4096, 256
+	// maxOTLPHeld limits the lines that wait and those that are being sent, in bytes.
+	maxOTLPHeld = 16 << 20
 	// otlpTimeout limits each request, and otlpPause is the pause after a failure; it doubles up to maxOTLPPause.
 	otlpTimeout             = 10 * time.Second
 	otlpPause, maxOTLPPause = time.Second, 30 * time.Second
@@ -117,11 +120,16 @@ func (s *OTLP) send(r *Record, line []byte) {
 		Severity: level, EventName: "fondaco.audit", Body: otlpValue{string(bytes.TrimSuffix(line, []byte{'\n'}))},
 		Attributes: []otlpAttribute{{"fondaco.decision.action", otlpValue{string(r.Action)}}, {"fondaco.decision.outcome", otlpValue{string(r.Outcome)}}},
 	}
-	select {
-	case s.lines <- record:
-	default:
-		s.dropped.Add(1)
+	size := int64(len(record.Body.Text))
+	if s.held.Add(size) <= maxOTLPHeld {
+		select {
+		case s.lines <- record:
+			return
+		default:
+		}
 	}
+	s.held.Add(-size)
+	s.dropped.Add(1)
 }
 
 // run sends what is queued until the end.
@@ -142,6 +150,9 @@ func (s *OTLP) run() {
 		}
 		if !s.deliver(batch) {
 			return
+		}
+		for _, r := range batch {
+			s.held.Add(-int64(len(r.Body.Text)))
 		}
 	}
 }

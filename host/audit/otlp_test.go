@@ -169,6 +169,29 @@ func TestLinesThatACollectorDoesNotTakeAreCounted(t *testing.T) {
 			}
 		})
 	})
+	t.Run("long lines", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := &collector{hold: make(chan struct{})}
+			sink, err := audit.OpenOTLP(audit.OTLPOptions{Collector: "http://collector.example", Transport: c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const length = 16 << 10
+			for range 2 * audit.MaxOTLPHeld / length {
+				sink.Send(new(audit.Record), []byte(strings.Repeat("x", length)))
+			}
+			if got := sink.Dropped(); got != audit.MaxOTLPHeld/length {
+				t.Errorf("got %d dropped lines, want %d: those beyond %d bytes", got, audit.MaxOTLPHeld/length, audit.MaxOTLPHeld)
+			}
+			close(c.hold)
+			synctest.Wait()
+			sink.Send(new(audit.Record), []byte("the next one"))
+			sink.Close()
+			if len(c.bodies) == 0 || c.bodies[len(c.bodies)-1] != "the next one" {
+				t.Errorf("got %d lines, want those that were kept and the next one", len(c.bodies))
+			}
+		})
+	})
 }
 
 // silent is an http.RoundTripper of a collector that never answers.
