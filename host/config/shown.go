@@ -155,6 +155,14 @@ func (s *shownValues) walk(n *node, path []string) {
 			}
 		case slices.ContainsFunc(layouts, func(l layout) bool { return isBelow(l.path, at) || isBelow(l.inputs, at) }):
 			s.walk(m.value, at)
+		case len(path) == 0 && m.name == hostMember && m.value.kind == kindObject:
+			for _, setting := range m.value.members {
+				d := unknownMember // addresses of the audit log may have secrets
+				if setting.name == "consent" {
+					d = unlessSecret
+				}
+				s.value(setting.name, setting.value, d)
+			}
 		default:
 			s.value(m.name, m.value, unknownMember)
 		}

@@ -49,8 +49,12 @@ func TestFileIsShownAsItIsWithoutSecrets(t *testing.T) {
 		"nested": {"command": {"path": "npx", "args": ["kept.js", "--password", "cAnArY"], "env": {"A": "cAnArY"}}},
 		"odd": {"command": "odd", "settings": {"key": "cAnArY", "n": 74747474}, "unheard": ["cAnArY"]}
 	},
-	"theme": "cAnArY", "code": 74747474, "list": [{"x": "cAnArY"}]
+	"theme": "cAnArY", "code": 74747474, "list": [{"x": "cAnArY"}],
+	"fondaco": {"audit": {"otlp": "https://anna:cAnArY@example.org"}, "unheard": 74747474}
 }
+`,
+		"settings.json": `{"mcpServers": {"files": {"command": "node", "args": ["server.js", "--root", "/srv", "--token", "cAnArY"], "env": {"PLAIN": "${env:KEPT}"}},
+"cloud": {"url": "https://example.com/mcp"}}, "fondaco": "cAnArY"}
 `,
 		"config.toml": `# cAnArY
 theme = "cAnArY"
@@ -85,7 +89,7 @@ bearer_token_env_var = "TOKEN_VARIABLE"
 			t.Errorf("%s: got %d lines, want %d as in the file", name, got, want)
 		}
 	}
-	const whole = `{"mcpServers": {"a": {"command": "x", "args": ["kept"], "timeout": 90, "fondaco": {"confirm": {"delete": "always"}}}}, "inputs": [{"id": "key", "type": "promptString"}]}`
+	const whole = `{"mcpServers": {"a": {"command": "x", "args": ["kept"], "timeout": 90, "fondaco": {"confirm": {"delete": "always"}}}}, "inputs": [{"id": "key", "type": "promptString"}], "fondaco": {"consent": {"wait": "30s", "notify": false}}}`
 	if _, text := shownText(t, "mcp.json", whole); text != whole {
 		t.Errorf("got %s, want all of it", text)
 	}
