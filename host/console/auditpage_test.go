@@ -21,7 +21,7 @@ func TestAuditPageShowsWhatWasDecidedAndWhy(t *testing.T) {
 	}}}
 	b := enter(t, newConsole(t, s))
 	body := b.get("audit?server=files&name=delete&person=anna&decision=denied")
-	for _, want := range []string{"files</b> delete", "anna", "editor 1", "denied", "3 times", "the rules deny it", "1 decisions", "7 more match", `value="anna"`, "<option selected>denied"} {
+	for _, want := range []string{"files</b> delete", "anna", "editor 1", "denied", "3 times", "from clients. <span class=\"dim\">(the rules deny it)</span>", "1 decisions", "7 more match", `value="anna"`, "<option selected>denied"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("got %s, want %s", body, want)
 		}

@@ -58,7 +58,7 @@ func TestAuditPageSaysWhyACallWasNotMade(t *testing.T) {
 		{Decision: host.Decision{Upstream: "files", Name: "send", Action: host.ActionCall, Outcome: host.OutcomeWithheld}},
 	}}
 	body := enter(t, newConsole(t, s)).get("audit")
-	for _, want := range []string{"hide this tool from clients. unknown tool", `config#server-files">Rules</a>`, "once you have approved its definition", `inbox">Inbox</a>`} {
+	for _, want := range []string{"hide this tool from clients. <span class=\"dim\">(unknown tool", `config#server-files">Rules</a>`, "once you have approved its definition", `inbox">Inbox</a>`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("got %s, want %s", body, want)
 		}
