@@ -14,7 +14,8 @@ import (
 )
 
 // elicitor answers elicitations of a server during a call, and sampling requests. Without a terminal it
-// declines elicitations. A call that then fails gets the exit code for missing consent.
+// declines elicitations, or leaves them to the running host. A call that fails after a decline gets the exit
+// code for missing consent.
 type elicitor struct {
 	to   *Main
 	from *serverConn

@@ -132,7 +132,7 @@ func samePath(a, b string) bool {
 
 // connectTo sets the connection to the host.
 func (r *foundHost) connectTo(p *serverConn, o *mcpclient.Options) mcpclient.Target {
-	o.HTTP.Client, p.config = r.client.HTTP, r.status.Config
+	o.HTTP.Client, p.config, p.running = r.client.HTTP, r.status.Config, true
 	p.statuses = func(ctx context.Context) ([]host.Status, error) {
 		s, err := r.client.Status(ctx)
 		if err != nil {

@@ -58,6 +58,7 @@ type serverConn struct {
 	*mcpclient.Client
 	questions *elicitor
 	config    string // of the host, if --config was given to it
+	running   bool   // it is a host of this user in another process, which can ask its user
 	// statuses returns the status of the upstreams; nil if the server is no host.
 	statuses func(context.Context) ([]host.Status, error)
 }
@@ -80,12 +81,12 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 	}
 	p := new(serverConn)
 	p.questions = &elicitor{to: m, from: p}
-	if o.ElicitForm == nil && !e.asksNobody {
-		p.questions.handle(o)
-	}
 	target, err := e.target(ctx, m, key, p, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.ElicitForm == nil && !e.asksNobody && (m.Interactive || !p.running) {
+		p.questions.handle(o)
 	}
 	w := m.startProgress("connecting to %s", target)
 	p.Client, err = mcpclient.Connect(ctx, target, o)

@@ -100,6 +100,24 @@ func TestUserAnswersAServerForAClientThatCannotShowIt(t *testing.T) {
 	}
 }
 
+func TestHostAsksItsUserForACommandWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	h := newConsentHost(t)
+	ended := make(chan string, 1)
+	go func() {
+		text, _ := h.run(t, "call", "one/book")
+		ended <- text
+	}()
+	h.press(t, `Answer question 1 of the server "one"\?.*later\] `, "y\n")
+	h.press(t, `Row \(an integer\): `, "4\n")
+	h.press(t, `At the window \(y or n\): `, "y\n")
+	h.press(t, `class \(one of first, second\): `, "first\n")
+	h.press(t, `Send .*cancel\] `, "\n")
+	if got := <-ended; !strings.Contains(got, "booked first") {
+		t.Errorf("got %q, want the answer of the user", got)
+	}
+}
+
 func TestUserAnswersForAModelAndOpensAnAddressForAClientThatCanDoNeither(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-362", "R-337b", "R-347b", "R-347c", "R-350")
