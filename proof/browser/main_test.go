@@ -69,6 +69,8 @@ func serve(which string) {
 		fmt.Fprintln(os.Stderr, text)
 	case "workshop":
 		addWorkshop(srv)
+	case "hotel":
+		addQuestions(srv)
 	case "many":
 		addTools(srv, 900)
 	case "thousand":
@@ -98,6 +100,32 @@ func addTools(srv *mcpserver.Server, n int) {
 	for i := range n {
 		srv.Tool(fmt.Sprintf("tool_%03d", i), "One of many tools", func(context.Context, struct{}) (string, error) { return "done", nil })
 	}
+}
+
+// addQuestions adds tools that ask the user: by a form, by an address, and for the answer of a model.
+func addQuestions(srv *mcpserver.Server) {
+	type stay struct {
+		Nights int    `json:"nights" min:"1" max:"30"`
+		Meal   string `json:"meal" enum:"breakfast|dinner"`
+	}
+	srv.Tool("reserve", "Reserves a room", func(ctx context.Context, _ struct{}) (string, error) {
+		want, err := mcpserver.Ask[stay](ctx, "stay", "How long do you stay?")
+		return fmt.Sprintf("%d nights with %s", want.Nights, want.Meal), err
+	})
+	srv.Tool("pay", "Takes the payment", func(ctx context.Context, _ struct{}) (string, error) {
+		err := mcpserver.AskAll(ctx, mcpserver.ElicitURL("pay", "Pay the room.", "https://pay.hotel.example/room?id=7"))
+		return "paid", err
+	})
+	srv.Tool("praise", "Praises the hotel", func(ctx context.Context, _ struct{}) (string, error) {
+		answer, err := mcpserver.Sample(ctx, "praise", &mcp.CreateMessageParams{
+			SystemPrompt: "Be kind.", MaxTokens: 100,
+			Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Praise the hotel.")}}},
+		})
+		if err != nil {
+			return "", err
+		}
+		return answer.Content[0].(mcp.TextContent).Text, nil
+	})
 }
 
 // addWorkshop adds what has every kind of input and result.
@@ -163,6 +191,9 @@ type host struct {
 	env       []string
 }
 
+// userSettings let servers ask the user of a host without a terminal.
+const userSettings = `{"mcpServers": {}, "fondaco": {"consent": {"questions": true}}}`
+
 // up starts a host with servers of this program.
 func up(t *testing.T, config string, args ...string) *host {
 	t.Helper()
@@ -174,6 +205,13 @@ func up(t *testing.T, config string, args ...string) *host {
 	}
 	path := filepath.Join(home, "mcp.json")
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(config, "SELF", self)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := filepath.Join(home, ".config", "fondaco", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(settings), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte(userSettings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(home, "log"))
