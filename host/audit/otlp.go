@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"context"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,13 +25,9 @@ type OTLP struct {
 	client  *http.Client
 	lines   chan otlpRecord
 	held    atomic.Int64 // bytes of the lines that wait, and of those that are being sent
-	dropped atomic.Int64
-	failing atomic.Bool // the last attempt to send has failed
 	onError func(error)
 
-	ctx  context.Context
-	end  context.CancelFunc
-	work sync.WaitGroup
+	sending
 }
 
 // OTLPOptions are the options of an OTLP.
@@ -56,8 +50,6 @@ const (
 	// otlpTimeout limits each request, and otlpPause is the pause after a failure; it doubles up to maxOTLPPause.
 	otlpTimeout             = 10 * time.Second
 	otlpPause, maxOTLPPause = time.Second, 30 * time.Second
-	// otlpDrain is how long Close waits for the lines that are queued.
-	otlpDrain = 2 * time.Second
 )
 
 // OpenOTLP starts to send to a collector. Nothing is connected yet.
@@ -76,8 +68,7 @@ func OpenOTLP(o OTLPOptions) (*OTLP, error) {
 		s.header = make(http.Header)
 	}
 	s.header.Set("Content-Type", "application/json")
-	s.ctx, s.end = context.WithCancel(context.Background())
-	s.work.Go(s.run)
+	s.start(s.run)
 	return s, nil
 }
 
@@ -252,11 +243,5 @@ func (s *OTLP) post(body []byte) error {
 // Close sends what is queued, for two seconds at most, unless the last attempt has failed. Nothing may be sent any more.
 func (s *OTLP) Close() {
 	close(s.lines)
-	if s.failing.Load() {
-		s.end()
-	}
-	timer := time.AfterFunc(otlpDrain, s.end)
-	defer timer.Stop()
-	s.work.Wait()
-	s.end()
+	s.finish()
 }

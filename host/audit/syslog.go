@@ -12,8 +12,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -29,17 +27,13 @@ type Syslog struct {
 	tls              bool
 	hostname         string
 	lines            chan syslogMessage
-	dropped          atomic.Int64
-	failing          atomic.Bool // the last attempt to send has failed
 	onError          func(error)
 
 	conn            net.Conn // used by run alone, as are both below
 	reportedDrops   int64
 	reportedFailure bool
 
-	ctx  context.Context
-	end  context.CancelFunc
-	work sync.WaitGroup
+	sending
 }
 
 const (
@@ -49,8 +43,6 @@ const (
 	syslogTimeout = 5 * time.Second
 	// syslogPause is the pause after a failure; it doubles up to maxSyslogPause.
 	syslogPause, maxSyslogPause = time.Second, 30 * time.Second
-	// syslogDrain is how long Close waits for the lines that are queued.
-	syslogDrain = 2 * time.Second
 )
 
 // OpenSyslog starts to send to a server: unix:///dev/log, udp://HOST:PORT, tcp://HOST:PORT, or
@@ -73,8 +65,7 @@ func OpenSyslog(address string, onError func(error)) (*Syslog, error) {
 		return nil, fmt.Errorf("syslog: found %q, want unix:///dev/log, udp://HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT", address)
 	}
 	s.hostname, _ = os.Hostname()
-	s.ctx, s.end = context.WithCancel(context.Background())
-	s.work.Go(s.run)
+	s.start(s.run)
 	return s, nil
 }
 
@@ -245,11 +236,5 @@ func (s *Syslog) write(conn net.Conn, message []byte) error {
 // Nothing may be sent any more.
 func (s *Syslog) Close() {
 	close(s.lines)
-	if s.failing.Load() {
-		s.end()
-	}
-	timer := time.AfterFunc(syslogDrain, s.end)
-	defer timer.Stop()
-	s.work.Wait()
-	s.end()
+	s.finish()
 }
