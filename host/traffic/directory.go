@@ -202,7 +202,6 @@ func (d *Directory) requestLocked(upstream string, m *mcp.WireMessage, first *en
 
 // answeredLocked returns the file of a request that was held, and the request.
 func (d *Directory) answeredLocked(upstream string, m *mcp.WireMessage, c *recordedConn) (file *sessionFile, before *mcp.WireMessage) {
-	const firstError = 400
 	first := envelope{}
 	if before, c.held = c.held, nil; before != nil {
 		d.held -= len(before.Data)

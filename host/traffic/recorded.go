@@ -164,7 +164,6 @@ func (r *recordingReader) read(i int, l *mcpwire.Line) {
 		w.ends = w.status != 0 && !l.HTTP.Event
 		w.trace = string(traceID([]byte(l.HTTP.Header[traceHeader])))
 	}
-	const firstError = 400
 	e := envelope{kind: Kind(l.Kind), method: []byte(l.Method), id: l.ID}
 	switch {
 	case l.Kind == "" && w.status < firstError:

@@ -66,10 +66,12 @@ func (r *Recorder) add(now time.Time, w *wire, e *envelope, size int) {
 	r.used.note(m, r.pairs.complete(m, w, client, h))
 }
 
+// firstError is the lowest status of an HTTP response that is an error.
+const firstError = 400
+
 // recordHTTP learns what an HTTP request or response without a message says about its session, and adds a response
 // that has failed.
 func (r *Recorder) recordHTTP(now time.Time, w *wire) {
-	const firstError = 400
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if w.status < firstError {
