@@ -144,26 +144,31 @@ func (r *Request) addMeta(meta mcp.Meta) error {
 	return err
 }
 
-// addTrace adds a trace context, unless the metadata has one, because the
-// fields of two trace contexts must not be mixed. Baggage is independent of
-// them.
+// addTrace adds a trace context to what the metadata has of one.
 func (r *Request) addTrace(t mcp.Trace) {
 	if t == (mcp.Trace{}) {
 		return
 	}
+	var user []byte
 	if len(r.user) > 0 {
-		user := braced(r.user)
-		if rawjson.Member(user, mcp.MetaTraceparent) != nil || rawjson.Member(user, mcp.MetaTracestate) != nil {
-			t.Parent = ""
-		}
-		if rawjson.Member(user, mcp.MetaBaggage) != nil {
-			t.Baggage = ""
-		}
+		user = braced(r.user)
+	}
+	r.trace = besideTrace(t, func(name string) bool { return user != nil && rawjson.Member(user, name) != nil })
+}
+
+// besideTrace returns the fields of a trace context that can be added to metadata: the fields of two trace contexts
+// must not be mixed. Baggage is independent of the others.
+func besideTrace(t mcp.Trace, has func(name string) bool) mcp.Trace {
+	if has(mcp.MetaTraceparent) || has(mcp.MetaTracestate) {
+		t.Parent = ""
 	}
 	if t.Parent == "" {
 		t.State = ""
 	}
-	r.trace = t
+	if has(mcp.MetaBaggage) {
+		t.Baggage = ""
+	}
+	return t
 }
 
 // traceLen returns the length of the members of the trace context.

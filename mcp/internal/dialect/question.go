@@ -40,22 +40,23 @@ func (c *Call) Question(method string, params any) (*Question, error) {
 	return q, err
 }
 
-// AddTrace adds a trace context to the metadata of the question, unless it has one.
+// AddTrace adds a trace context to what the metadata of the question has of one.
 func (q *Question) AddTrace(t mcp.Trace) {
 	if t == (mcp.Trace{}) {
 		return
 	}
 	members, meta, err := splitMeta(q.params)
-	if err != nil || meta[mcp.MetaTraceparent] != nil || meta[mcp.MetaTracestate] != nil {
+	if err != nil {
 		return
 	}
+	t = besideTrace(t, func(name string) bool { return meta[name] != nil })
 	if meta == nil {
 		meta = make(mcp.Meta)
 	}
 	for _, m := range [...]struct{ name, value string }{
 		{mcp.MetaTraceparent, t.Parent}, {mcp.MetaTracestate, t.State}, {mcp.MetaBaggage, t.Baggage},
 	} {
-		if m.value != "" && meta[m.name] == nil {
+		if m.value != "" {
 			meta[m.name] = rawjson.AppendString(nil, m.value)
 		}
 	}

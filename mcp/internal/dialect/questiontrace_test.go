@@ -19,6 +19,8 @@ func TestQuestionCarriesATrace(t *testing.T) {
 		{`{"message":"Which seat?"}`, trace, `{"_meta":{` + members + `},"message":"Which seat?"}`},
 		{`{"_meta":{"progressToken":1},"message":"x"}`, trace, `{"_meta":{"progressToken":1,` + members + `},"message":"x"}`},
 		{`{"_meta":{"traceparent":"other"}}`, trace, `{"_meta":{"traceparent":"other"}}`},
+		{`{"_meta":{"traceparent":"other"}}`, mcp.Trace{Parent: trace.Parent, State: "a=b", Baggage: "k=v"}, `{"_meta":{"baggage":"k=v","traceparent":"other"}}`},
+		{`{"_meta":{"baggage":"own=1"}}`, mcp.Trace{Parent: trace.Parent, State: "a=b", Baggage: "k=v"}, `{"_meta":{"baggage":"own=1",` + members + `}}`},
 		{`{"message":"x"}`, mcp.Trace{}, `{"message":"x"}`},
 	} {
 		q := &Question{params: []byte(test.params)}
