@@ -107,9 +107,9 @@ func TestConsoleAnswersOnlyWithTheCodeThatTheHostShows(t *testing.T) {
 	}
 }
 
-func TestConsoleApprovesOnlyWithTheCodeThatTheHostShows(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
+// enterUnapproved starts a host whose only server, one, the user has not approved, and opens its console.
+func enterUnapproved(t *testing.T, home string) (*terminal, *consolePages) {
+	t.Helper()
 	path := filepath.Join(home, ".config", "fondaco", "mcp.json")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,13 @@ func TestConsoleApprovesOnlyWithTheCodeThatTheHostShows(t *testing.T) {
 	}
 	h := inTerminalAt(t, home, []string{"FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}, "up", "--addr", "127.0.0.1:0")
 	h.press(t, `Start it now and in future\?`, "n\n")
-	c := enterConsole(t, h.screen.await(t, `(http://\S+/console/login\?key=\w+)`)[1])
+	return h, enterConsole(t, h.screen.await(t, `(http://\S+/console/login\?key=\w+)`)[1])
+}
+
+func TestConsoleApprovesOnlyWithTheCodeThatTheHostShows(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	h, c := enterUnapproved(t, home)
 	_, page := c.get(t, "inbox")
 	id := regexp.MustCompile(`inbox/approvals/(\w+)"`).FindStringSubmatch(page)
 	if id == nil || !strings.Contains(page, "Start one?") || !strings.Contains(page, program(t)) || !strings.Contains(page, "SHA-256") {
@@ -268,17 +274,7 @@ func TestConsoleSwitchesAServerOffAndOn(t *testing.T) {
 
 func TestServerThatIsSwitchedOnIsNotApproved(t *testing.T) {
 	t.Parallel()
-	home := t.TempDir()
-	path := filepath.Join(home, ".config", "fondaco", "mcp.json")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}}}}`, program(t), role), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	h := inTerminalAt(t, home, []string{"FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}, "up", "--addr", "127.0.0.1:0")
-	h.press(t, `Start it now and in future\?`, "n\n")
-	c := enterConsole(t, h.screen.await(t, `(http://\S+/console/login\?key=\w+)`)[1])
+	_, c := enterUnapproved(t, t.TempDir())
 	for _, action := range []string{"disable", "enable", "retry", "restart"} {
 		if status, page := c.post(t, "servers/one/"+action, url.Values{}); status != 303 {
 			t.Errorf("%s: got %d, %s", action, status, page)
