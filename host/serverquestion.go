@@ -41,7 +41,7 @@ const (
 	ReviewReply   Review = "reply"   // before the server gets what the model has answered
 )
 
-// Caller returns to whom the question is counted at its server: the caller or, if several clients
+// Caller returns the owner of the question in the limits of its server: the caller or, if several clients
 // can share its principal, its session.
 func (q *ServerQuestion) Caller() string { return callerName(q.Principal, q.Session) }
 
@@ -88,7 +88,7 @@ func (e *UnansweredError) Error() string {
 	return fmt.Sprintf("the server %q asks the user, and nobody has answered in Fondaco: %s", e.Server, e.Reason)
 }
 
-// callerName returns to whom the questions of a caller are counted.
+// callerName returns the owner of the questions of a caller in limits.
 func callerName(p mcp.Principal, session string) string {
 	if p.Authenticated() {
 		return p.String()

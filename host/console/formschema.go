@@ -56,7 +56,7 @@ func newForm(schema jsontext.Value, sent url.Values) ([]*field, bool) {
 }
 
 // node reads a schema. It follows a reference within the root, and looks into what wraps a single schema: a list of
-// one, or of one and null. What is said about the value outside of it counts.
+// one, or of one and null. Its title, description and default come before those of that schema.
 func (b *formBuilder) node(raw jsontext.Value) (schemaNode, bool) {
 	var outer schemaNode
 	for range maxHops {
