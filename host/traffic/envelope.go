@@ -27,16 +27,12 @@ type envelope struct {
 // each calls f for the messages of a batch, or for the only message.
 func each(data []byte, f func([]byte)) {
 	data = bytes.Trim(data, " \t\r\n")
-	batch, ok := in(data, '[')
-	if !ok {
+	batch := scanner{data: data}
+	if !bytes.HasSuffix(data, []byte("]")) || !batch.enter('[') {
 		f(data)
 		return
 	}
-	for {
-		message := batch.element()
-		if len(message) == 0 {
-			return
-		}
+	for message := batch.element(); len(message) > 0; message = batch.element() {
 		f(message)
 	}
 }
@@ -44,29 +40,25 @@ func each(data []byte, f func([]byte)) {
 // read reads a message, in the revisions of both eras.
 func (e *envelope) read(data []byte) {
 	e.kind = Invalid
-	members, ok := in(data, '{')
-	if !ok {
+	if !bytes.HasSuffix(data, []byte("}")) {
 		return
 	}
 	var isResult, isError bool
-	for {
-		name, value, ok := members.member()
-		if !ok {
-			break
-		}
-		switch string(unquoted(name)) {
+	s := scanner{data: data}
+	for name := range s.members() {
+		switch string(name) {
 		case "id":
-			e.id = value
+			e.id = s.value()
 		case "method":
-			e.method = unquoted(value)
+			e.method = unquoted(s.value())
 		case "params":
-			e.readParams(value)
+			e.readParams(&s)
 		case "result":
 			isResult = true
-			e.readResult(value)
+			e.readResult(&s)
 		case "error":
-			isError = !bytes.Equal(value, []byte("null"))
-			e.readError(value)
+			isError = !bytes.HasPrefix(data[s.at:], []byte("null"))
+			e.readError(&s)
 		}
 	}
 	switch {
@@ -83,86 +75,67 @@ func (e *envelope) read(data []byte) {
 	}
 }
 
-func (e *envelope) readParams(params []byte) {
-	members, _ := in(params, '{')
-	for {
-		name, value, ok := members.member()
-		if !ok {
-			return
-		}
-		switch string(unquoted(name)) {
+func (e *envelope) readParams(s *scanner) {
+	for name := range s.members() {
+		switch string(name) {
 		case "name":
-			e.name = unquoted(value)
+			e.name = unquoted(s.value())
 		case "clientInfo":
-			e.readClient(value)
+			e.readClient(s)
 		case "arguments":
-			e.arguments = value
+			e.arguments = s.value()
 		case "uri":
-			e.uri = value
+			e.uri = s.value()
 		case "requestState":
-			e.state = value
+			e.state = s.value()
 		case "_meta":
-			e.readMeta(value)
+			e.readMeta(s)
 		}
 	}
 }
 
-func (e *envelope) readMeta(meta []byte) {
-	members, _ := in(meta, '{')
-	for {
-		name, value, ok := members.member()
-		if !ok {
-			return
-		}
-		switch string(unquoted(name)) {
+func (e *envelope) readMeta(s *scanner) {
+	for name := range s.members() {
+		switch string(name) {
 		case mcp.MetaTraceparent:
-			e.trace = traceID(unquoted(value))
+			e.trace = traceID(unquoted(s.value()))
 		case mcp.MetaClientInfo:
-			e.readClient(value)
+			e.readClient(s)
 		}
 	}
 }
 
-func (e *envelope) readClient(info []byte) {
-	members, _ := in(info, '{')
-	for {
-		name, value, ok := members.member()
-		if !ok {
-			return
-		}
-		if string(unquoted(name)) == "name" {
-			e.client = unquoted(value)
+func (e *envelope) readClient(s *scanner) {
+	for name := range s.members() {
+		if string(name) == "name" {
+			e.client = unquoted(s.value())
 		}
 	}
 }
 
-func (e *envelope) readResult(result []byte) {
-	members, _ := in(result, '{')
-	for {
-		name, value, ok := members.member()
-		if !ok {
-			return
-		}
-		switch string(unquoted(name)) {
+// readResult reads a result. Of one that has features or their contents, which can be long, it leaves out the rest:
+// such a result is no error of a tool and asks nothing.
+func (e *envelope) readResult(s *scanner) {
+	for name := range s.members() {
+		switch string(name) {
 		case "resultType":
-			e.asks = string(unquoted(value)) == string(mcp.ResultInputRequired)
+			e.asks = string(unquoted(s.value())) == string(mcp.ResultInputRequired)
 		case "requestState":
-			e.state = value
+			e.state = s.value()
 		case "isError":
-			e.toolError = string(value) == "true"
+			e.toolError = string(s.value()) == "true"
+		case "tools", "prompts", "resources", "resourceTemplates", "contents", "messages":
+			if e.id != nil {
+				s.end()
+			}
 		}
 	}
 }
 
-func (e *envelope) readError(err []byte) {
-	members, _ := in(err, '{')
-	for {
-		name, value, ok := members.member()
-		if !ok {
-			return
-		}
-		if string(unquoted(name)) == "code" {
-			e.code, _ = strconv.Atoi(string(value))
+func (e *envelope) readError(s *scanner) {
+	for name := range s.members() {
+		if string(name) == "code" {
+			e.code, _ = strconv.Atoi(string(s.value()))
 		}
 	}
 }

@@ -171,11 +171,11 @@ func (r *recordingReader) read(i int, l *mcpwire.Line) {
 	case l.Kind == "":
 		e.kind = HTTP
 	case e.kind == Request, e.kind == Notification:
-		e.readParams(l.Payload)
+		e.readParams(&scanner{data: l.Payload})
 	case e.kind == Result:
-		e.readResult(l.Payload)
+		e.readResult(&scanner{data: l.Payload})
 	case e.kind == Error:
-		e.readError(l.Payload)
+		e.readError(&scanner{data: l.Payload})
 	default:
 		e.kind = Invalid
 	}

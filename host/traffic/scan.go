@@ -3,10 +3,11 @@ package traffic
 import (
 	"bytes"
 	"encoding/json/jsontext"
+	"iter"
 	"strings"
 )
 
-// scanner reads the members of a JSON object or the elements of an array in place. It copies nothing and does
+// scanner reads the members of JSON objects and the elements of arrays in place, in one pass. It copies nothing and does
 // not check what it skips, because the messages are checked elsewhere: of a text that is not JSON it
 // finds some members or none, in linear time and within the text.
 type scanner struct {
@@ -14,31 +15,50 @@ type scanner struct {
 	at   int
 }
 
-// in returns a scanner of the content of an object or array. ok is false for anything else.
-func in(value []byte, open byte) (s scanner, ok bool) {
-	if len(value) < 2 || value[0] != open || value[len(value)-1] != open+2 { // { } and [ ] are two apart in ASCII
-		return s, false
+// enter moves into the object or array at the position, which begins with open.
+func (s *scanner) enter(open byte) bool {
+	s.separator()
+	if s.at == len(s.data) || s.data[s.at] != open {
+		return false
 	}
-	return scanner{data: value[1 : len(value)-1]}, true
+	s.at++
+	return true
 }
 
-// member returns the next member of an object.
-func (s *scanner) member() (name, value []byte, ok bool) {
-	s.separator()
-	if s.at >= len(s.data) || s.data[s.at] != '"' {
-		return nil, nil, false
+// members yields the names of the members of the object at the position, while the position is at the value of each. It
+// skips what is not read of them, and yields nothing for another value.
+func (s *scanner) members() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if !s.enter('{') {
+			s.value()
+			return
+		}
+		for s.separator(); s.at < len(s.data) && s.data[s.at] == '"'; s.separator() {
+			name := unquoted(s.value())
+			s.separator()
+			value := s.at
+			if !yield(name) {
+				return
+			}
+			if s.at == value {
+				s.value()
+			}
+		}
+		s.at = min(s.at+1, len(s.data))
 	}
-	name = s.value()
-	s.separator()
-	value = s.value()
-	return name, value, len(name) >= 2 && len(value) > 0
 }
 
-// element returns the next element of an array, nil at its end.
+// element returns the next element of the array that was entered, nothing at its end.
 func (s *scanner) element() []byte {
 	s.separator()
+	if s.at < len(s.data) && s.data[s.at] == ']' {
+		return nil
+	}
 	return s.value()
 }
+
+// end moves to the end of the text.
+func (s *scanner) end() { s.at = len(s.data) }
 
 func (s *scanner) separator() {
 	for s.at < len(s.data) {
@@ -51,7 +71,7 @@ func (s *scanner) separator() {
 	}
 }
 
-// value skips the value at the position and returns it.
+// value skips the value at the position and returns it, nothing at the end of an object or array.
 func (s *scanner) value() []byte {
 	begin := s.at
 	depth := 0
@@ -66,7 +86,10 @@ func (s *scanner) value() []byte {
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth--; depth <= 0 {
+			if depth == 0 { // the end of what the value is in
+				return s.data[begin:s.at]
+			}
+			if depth--; depth == 0 {
 				s.at++
 				return s.data[begin:s.at]
 			}
