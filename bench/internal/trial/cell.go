@@ -63,16 +63,18 @@ var (
 	}
 	BySessions = grow(Cell{Mode: SessionJSON, Call: "echo", Callers: 8}, []int{1, 8, 100, 1000, 10_000}, func(c *Cell, n int) { c.Sessions = n })
 	ByTools    = append(
-		grow(Cell{Mode: StatelessJSON, Call: "list", Callers: 1}, decades, func(c *Cell, n int) { c.Tools = n }),
-		grow(Cell{Mode: StatelessJSON, Call: "echo", Callers: 8}, decades, func(c *Cell, n int) { c.Tools = n })...,
+		grow(Cell{Mode: StatelessJSON, Call: "list", Callers: 1}, []int{10, 100, 1000, onePage}, func(c *Cell, n int) { c.Tools = n }),
+		grow(Cell{Mode: StatelessJSON, Call: "echo", Callers: 8}, []int{10, 100, 1000, 10_000}, func(c *Cell, n int) { c.Tools = n })...,
 	)
 	ByProcs = grow(Cell{Mode: StatelessJSON, Call: "echo", Callers: 64}, []int{1, 2}, func(c *Cell, n int) { c.Procs = n })
 	BySize  = grow(Cell{Mode: StatelessJSON, Call: "echo", Callers: 1}, []int{1000, 10_000, 100_000, 1_000_000, 10_000_000}, func(c *Cell, n int) { c.Size = n })
 
-	decades = []int{10, 100, 1000, 10_000}
 	// Crowds are the numbers of subscribers that one update goes to.
 	Crowds = []int{1, 10, 100, 1000, 5000}
 )
+
+// onePage is a number of tools that each server lists in one page: a page of fondaco has at most 1 MiB.
+const onePage = 3000
 
 func grow(c Cell, to []int, set func(*Cell, int)) (cells []Cell) {
 	for _, n := range to {
