@@ -71,7 +71,7 @@ func TestPagesNameTestsThatExist(t *testing.T) {
 		_, test, _ := strings.Cut(name, ".")
 		alone[test] = true
 	}
-	for _, page := range []string{"SECURITY.md", "docs/hosting.md", "docs/consent.md", "docs/audit.md", "docs/policy.md", "docs/limits.md", "docs/compatibility.md"} {
+	for _, page := range []string{"SECURITY.md", "docs/hosting.md", "docs/approvals.md", "docs/host-access.md", "docs/host-store.md", "docs/relaying.md", "docs/aggregation.md", "docs/consent.md", "docs/audit.md", "docs/policy.md", "docs/limits.md", "docs/compatibility.md"} {
 		for _, m := range namedTest.FindAllStringSubmatch(readPage(t, page), -1) {
 			if !tests[m[1]] && !alone[m[1]] {
 				t.Errorf("%s: there is no test %s", page, m[1])
