@@ -37,6 +37,7 @@ fondaco() {
 	case "$1" in
 	up) command fondaco "$@" --addr 127.0.0.1:0 ;;
 	open) command fondaco open --print ;;
+	inspect) shift; command fondaco inspect --no-open "$@" ;;
 	*) command fondaco "$@" ;;
 	esac
 }
