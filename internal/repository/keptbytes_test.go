@@ -69,6 +69,7 @@ var keptTypes = map[string]string{
 	"jsonrpc.ID":                 request,
 	"jsonrpc.Message":            request,
 	"limit.Gate":                 "calls",
+	"limit.LogRate":              author,
 	"limit.Pool":                 "kept",
 	"limit.Reporter":             author,
 	"limit.group":                "kept",

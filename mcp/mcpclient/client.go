@@ -44,9 +44,8 @@ type Client struct {
 	sessionLosses    httpclient.SessionLosses
 	limits           *limit.Reporter
 	level            atomic.Pointer[mcp.LoggingLevel]
-	capabilities     sync.Map // of *dialect.Facts to *mcp.ClientCapabilities; see declared
-
-	lastNotificationFailure atomic.Int64 // time of the last log entry of notificationFailed, in Unix nanoseconds
+	capabilities     sync.Map              // of *dialect.Facts to *mcp.ClientCapabilities; see declared
+	logRate          limit.LogRate[string] // see warnOfServer
 
 	// Lifetime.
 	ctx      context.Context // of handlers and of all work in the background

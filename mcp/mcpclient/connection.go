@@ -17,14 +17,13 @@ import (
 // connection is one connection to the server, or one session over HTTP, with what was
 // negotiated over it. It receives the requests and notifications of the server.
 type connection struct {
-	client        *Client
-	http          bool // Streamable HTTP
-	link          exchange.Link
-	pid           int                       // of the program of a CommandTarget, else 0
-	agreed        atomic.Pointer[agreement] // nil until the server has answered the handshake
-	assumed       atomic.Bool               // agreed is that of Options.Prior, and the server has not answered a request yet
-	lastReceived  atomic.Int64              // time of the last message of the server, in Unix nanoseconds
-	lastMalformed atomic.Int64              // time of the last log entry of Malformed, in Unix nanoseconds
+	client       *Client
+	http         bool // Streamable HTTP
+	link         exchange.Link
+	pid          int                       // of the program of a CommandTarget, else 0
+	agreed       atomic.Pointer[agreement] // nil until the server has answered the handshake
+	assumed      atomic.Bool               // agreed is that of Options.Prior, and the server has not answered a request yet
+	lastReceived atomic.Int64              // time of the last message of the server, in Unix nanoseconds
 
 	ignoresUndeclared atomic.Bool // a list that the server does not declare got no response
 
@@ -72,7 +71,7 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 	k.received()
 	c, d := k.client, k.dialect()
 	if d.Facts.Era == dialect.StatelessEra {
-		c.opts.logger().Warn("request of the server dropped: the revision does not allow it", "method", m.Method)
+		c.warnOfServer("", "request of the server dropped: the revision does not allow it", "method", m.Method)
 		return nil
 	}
 	result, err := c.answerRequest(ctx, d.Facts, "", m.Method, m.Params)
@@ -89,12 +88,9 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 	return d.Reply(m.ID, result, err)
 }
 
-// Malformed implements exchange.Inbox. It logs the error, at most one in a second.
+// Malformed implements exchange.Inbox.
 func (k *connection) Malformed(bad *jsonrpc.DecodeError) []byte {
-	now := time.Now().UnixNano()
-	if last := k.lastMalformed.Load(); now-last >= int64(time.Second) && k.lastMalformed.CompareAndSwap(last, now) {
-		k.client.opts.logger().Warn("message of the server dropped: it cannot be read", "server", k.client.target.String(), "kind", bad.Kind, "error", bad, "text", bad.Excerpt)
-	}
+	k.client.warnOfServer("", "message of the server dropped: it cannot be read", "kind", bad.Kind, "error", bad, "text", bad.Excerpt)
 	if bad.Kind != jsonrpc.Request || bad.ID.IsZero() || k.stateless() {
 		return nil
 	}

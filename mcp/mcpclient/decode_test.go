@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -169,6 +171,38 @@ func TestBadPartOfAResultIsLeftOutAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server must not be able to fill the log.
+func TestResultsOffTheirFormatAreLoggedOnceInASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, target := serve(t, stateless(func(_ *script, m message) string { return m.result(`{"content":[],"messages":[],"_meta":"x"}`) }))
+		var log lockedLog
+		c := connect(t, target, &mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		call := func() {
+			if _, err := c.CallTool(t.Context(), "a", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 5 {
+			call()
+		}
+		if _, err := c.GetPrompt(t.Context(), "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		call()
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		for i, want := range []string{"method=tools/call", "method=prompts/get", "more=4"} {
+			if len(lines) != 3 || !strings.Contains(lines[i], "left out what cannot be read") || !strings.Contains(lines[i], want) {
+				t.Fatalf("got the log %s, want a line about the tool, the prompt, and the tool after a second with more=4", log.String())
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestProgressAndLogsOffTheirFormatArrive(t *testing.T) {

@@ -15,6 +15,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "idle session", o.pingInterval())
 	claim.Limit(t, "one message", claim.Bytes(o.maxMessage()))
 	claim.Limit(t, "values in one message, nesting", o.limits().Elements)
+	claim.Limit(t, "lines of the log about one kind of mistake of a server; in results also of each method", warnEvery)
 	claim.Limit(t, "pages of one list", o.maxPages())
 	claim.Limit(t, "notifications that are read from one server", notificationBurst, notificationsPerSecond)
 	claim.Limit(t, "rounds of questions in one call", o.maxRounds())

@@ -38,19 +38,11 @@ func (c *Client) receiveNotification(m jsonrpc.Message) {
 	queued := c.notifications.Put(func() {
 		r := &Request{Method: m.Method, Params: m.Params, Inbound: true, client: c, notification: true}
 		if _, err := c.handle(c.ctx, r); err != nil {
-			c.notificationFailed(m.Method, err)
+			c.warnOfServer("", "notification of the server failed", "method", m.Method, "error", err)
 		}
 	}, len(m.Params))
 	if !queued {
 		c.reportLimit(mcp.LimitNotifications, m.Method)
-	}
-}
-
-// notificationFailed logs the error of a notification, at most one in a second: a server may send many.
-func (c *Client) notificationFailed(method string, err error) {
-	now := time.Now().UnixNano()
-	if last := c.lastNotificationFailure.Load(); now-last >= int64(time.Second) && c.lastNotificationFailure.CompareAndSwap(last, now) {
-		c.opts.logger().Warn("notification of the server failed", "method", method, "error", err)
 	}
 }
 
