@@ -48,13 +48,17 @@ func (k *KeptBytes) TakeLarge(o Owner, size int, evict func()) (*Place, error) {
 	return k.Take(o, size, evict)
 }
 
-// Grow makes a place as large as size, or takes one if place is nil. It calls the evict functions of
-// other places on another goroutine, so that the caller may hold locks that they need.
-func (k *KeptBytes) Grow(place *Place, o Owner, size int, evict func()) (*Place, error) {
+// Grow makes a place as large as size, or takes one if place is nil, for a caller that holds locks which the
+// evict functions of other places need. The caller calls evictOthers, unless it is nil, once it holds none.
+func (k *KeptBytes) Grow(place *Place, o Owner, size int, evict func()) (grown *Place, evictOthers func(), err error) {
 	if k == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return k.pool(o).grow(place, o, size, evict)
+	grown, evicted, err := k.pool(o).change(place, o, size, evict)
+	if len(evicted) > 0 {
+		evictOthers = func() { evictAll(evicted) }
+	}
+	return grown, evictOthers, err
 }
 
 func (k *KeptBytes) pool(o Owner) *Pool {

@@ -112,15 +112,6 @@ func (p *Place) Resize(size int) error {
 	return err
 }
 
-// grow is Take or, with a place, Resize. It calls evict functions on another goroutine.
-func (p *Pool) grow(place *Place, o Owner, size int, evict func()) (*Place, error) {
-	place, evicted, err := p.change(place, o, size, evict)
-	if len(evicted) > 0 {
-		go evictAll(evicted)
-	}
-	return place, err
-}
-
 // change takes a place or, with one, changes its size. The caller evicts the places that it
 // returns.
 func (p *Pool) change(place *Place, o Owner, size int, evict func()) (_ *Place, evicted []*Place, err error) {

@@ -68,7 +68,7 @@ func (q *queue) reserve(size int, of *session, by queueHolder) error {
 		return nil
 	}
 	size += min(size/2, writePiece)
-	place, err := bytes.Grow(l.place, of.Owner, size, by.evictQueue)
+	place, err := of.table.grow(l.place, of.Owner, size, by.evictQueue)
 	if err != nil {
 		return errQueueKept
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/drain"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
@@ -21,7 +22,7 @@ const kib = 1 << 10
 // keptSession returns a session on loopback whose messages count in kept.
 func keptSession(kept *limit.KeptBytes) *session {
 	owner := limit.OwnerOf(mcp.PrincipalAnonymous, netip.MustParseAddr("127.0.0.1"), limit.NewMember())
-	s := newSession(mcp.PrincipalAnonymous, owner, &sessions{o: &Options{Kept: kept}})
+	s := newSession(mcp.PrincipalAnonymous, owner, &sessions{o: &Options{Kept: kept}, work: new(drain.Group)})
 	s.uses = 1
 	return s
 }
@@ -144,7 +145,7 @@ func TestMessagesOfTheOwnerWithTheMostMakeRoomForAnother(t *testing.T) {
 		}
 		take := func() {
 			other := keptSession(kept)
-			if _, err := kept.Grow(nil, other.Owner, 80*kib, func() {}); err != nil {
+			if _, err := kept.Take(other.Owner, 80*kib, func() {}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -161,6 +162,35 @@ func TestMessagesOfTheOwnerWithTheMostMakeRoomForAnother(t *testing.T) {
 		take()
 		if cause := context.Cause(&slow.ctx); cause != error(errEvicted) || len(st.queue.msgs) > 0 {
 			t.Errorf("the session has ended with %v and %d messages are left, want %v and none", cause, len(st.queue.msgs), errEvicted)
+		}
+	})
+}
+
+// What ends needs locks that the caller may hold, and may wait for user code.
+func TestShutdownWaitsForWhatAMessageMakesRoomOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept, ending := limit.NewKeptBytes(400*kib), make(chan struct{})
+		for range 4 {
+			if _, err := kept.Take(keptSession(kept).Owner, 100*kib, func() { <-ending }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := keptSession(kept)
+		if reached := s.pushLocked(message(20 * kib)); reached != "" {
+			t.Fatalf("got the limit %q, want room made for the message", reached)
+		}
+		drained := false
+		go func() {
+			_ = s.table.work.Drain(t.Context())
+			drained = true
+		}()
+		if synctest.Wait(); drained {
+			t.Error("got a shutdown that does not wait for what the message has evicted")
+		}
+		close(ending)
+		if synctest.Wait(); !drained {
+			t.Error("got a shutdown that waits although nothing runs")
 		}
 	})
 }

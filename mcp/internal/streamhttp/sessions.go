@@ -104,6 +104,20 @@ func (t *sessions) spawn(s *session, f func()) {
 	})
 }
 
+// grow makes a place among the bytes that are kept as large as size, or takes one if place is nil. What it evicts
+// ends on a goroutine that a shutdown waits for, because the caller holds locks of its session.
+func (t *sessions) grow(place *limit.Place, o limit.Owner, size int, evict func()) (*limit.Place, error) {
+	if !t.work.Join() {
+		return nil, errShutdown
+	}
+	defer t.work.Leave()
+	place, evictOthers, err := t.o.kept().Grow(place, o, size, evict)
+	if evictOthers != nil {
+		t.work.Go(evictOthers)
+	}
+	return place, err
+}
+
 // growStack makes the stack of a new goroutine large enough for a call while it is empty.
 // The runtime doubles a full stack and copies its content, which takes longer than a
 // short call.
