@@ -97,22 +97,11 @@ const (
 // ClientName returns the name and version that a client declares as one printable text of
 // limited length, such as "editor 1.2.0".
 func ClientName(name, version string) string {
-	name, version = cut(name, maxClientName), cut(version, maxClientVersion)
+	name, version = CutText(name, maxClientName), CutText(version, maxClientVersion)
 	if version != "" {
 		name += " " + version
 	}
 	return EscapeUnprintable(name)
-}
-
-// cut returns the beginning of a text, and marks that it was cut.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && s[limit]&0xC0 == 0x80 { // not inside of a character
-		limit--
-	}
-	return s[:limit] + "…"
 }
 
 // ArgumentsDigest returns the digest of the arguments of a call: "sha256:" and the SHA-256

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -139,24 +138,12 @@ func (e *examination) fail(id ID, fix, format string, args ...any) {
 const maxText = 1 << 10
 
 func (e *examination) add(s Status, id ID, fix, format string, args ...any) {
-	r := Result{Check: e.current.name, Status: s, ID: id, Text: cut(e.opts.redact(fmt.Sprintf(format, args...))), Fix: e.opts.redactFix(fix)}
+	text := strings.ToValidUTF8(e.opts.redact(fmt.Sprintf(format, args...)), "\uFFFD")
+	r := Result{Check: e.current.name, Status: s, ID: id, Text: host.CutText(text, maxText-len("…")), Fix: e.opts.redactFix(fix)}
 	e.report.Results = append(e.report.Results, r)
 	if e.opts.OnResult != nil {
 		e.opts.OnResult(r)
 	}
-}
-
-// cut shortens a text to maxText bytes.
-func cut(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxText {
-		return text
-	}
-	end := maxText - len("…")
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
 }
 
 // commandTarget returns the program of the server, nil if the server is no program.
