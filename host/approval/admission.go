@@ -29,7 +29,7 @@ type Pending struct {
 	Proxies     []string
 	PassProxies bool
 
-	// Tools are what the server is known to have, nil if it has never listed any. Only Questions finds them.
+	// Tools are what the server is known to have, nil if it has never listed its tools. Only Questions finds them.
 	Tools *Tools
 
 	replaced []commandfiles.File // the new interpreters, if nothing else has changed

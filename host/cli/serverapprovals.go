@@ -25,11 +25,11 @@ func (m *Main) newApprovals(s mcp.Store, onCarryOver func(*host.Upstream, []stri
 	}
 	definitions := definition.New(s, nil)
 	return approval.New(s, approval.Options{Key: key, OnCarryOver: onCarryOver, Tools: func(ctx context.Context, u *host.Upstream) *approval.Tools {
-		count, others, err := definitions.ToolClaims(ctx, u)
-		if err != nil || count == 0 {
+		claims, err := definitions.ToolClaims(ctx, u)
+		if err != nil || claims == nil {
 			return nil
 		}
-		return &approval.Tools{Count: count, Others: others}
+		return &approval.Tools{Count: claims.Count, Others: claims.Others}
 	}}), nil
 }
 
@@ -277,6 +277,8 @@ func describeTools(t *approval.Tools) string {
 	switch {
 	case t == nil:
 		return "not known before its first start"
+	case t.Count == 0:
+		return "none"
 	case len(t.Others) == 0:
 		return fmt.Sprintf("%d, all of them read-only, as it says itself", t.Count)
 	}

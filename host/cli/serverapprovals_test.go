@@ -19,6 +19,7 @@ func TestToolsOfAServerAreNamedInItsQuestion(t *testing.T) {
 		want  string
 	}{
 		{nil, "not known before its first start"},
+		{new(approval.Tools), "none"},
 		{&approval.Tools{Count: 2}, "2, all of them read-only, as it says itself"},
 		{&approval.Tools{Count: 3, Others: []string{"erase", "write"}}, "3; not read-only, as it says itself: erase, write"},
 		{&approval.Tools{Count: 1, Others: []string{"x, all of them read-only"}}, "1; not read-only, as it says itself: 'x, all of them read-only'"},

@@ -215,7 +215,7 @@ func (f *filtering) write(ctx context.Context, s *Store) (written bool, err erro
 	return true, nil
 }
 
-// changeApproved adds what is approved now, and reports whether there is anything new.
+// changeApproved adds what is approved now, and reports whether the record has changed.
 func (f *filtering) changeApproved() bool {
 	r := &f.stored.approved
 	changed := len(f.approve) > 0
@@ -227,8 +227,10 @@ func (f *filtering) changeApproved() bool {
 			}
 		}
 	}
+	listed := f.audience == "" && !r.Listed && !slices.Contains(f.listing.Unread, host.KindTool)
+	r.Listed = r.Listed || listed
 	if !changed {
-		return false
+		return listed
 	}
 	if r.Since.IsZero() {
 		r.Since, r.Version = f.now, f.listing.Version

@@ -68,6 +68,8 @@ type record struct {
 	First bool `json:"first,omitzero"`
 	// Parts are the lists that were read, see part.
 	Parts []string `json:"parts,omitempty"`
+	// Listed means that the tools were listed, be it none.
+	Listed bool `json:"listed,omitzero"`
 	// Approved are the definitions by id.
 	Approved map[string]approved `json:"approved,omitempty"`
 }

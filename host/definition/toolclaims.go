@@ -8,12 +8,18 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// ToolClaims returns how many tools an upstream has listed, approved or waiting, and the names of those that it
-// does not call read-only, sorted. Both are zero if it has never listed any. It is the claim of the upstream.
-func (s *Store) ToolClaims(ctx context.Context, u *host.Upstream) (count int, others []string, err error) {
+// ToolClaims are the tools that an upstream has listed, approved or waiting, as it describes them itself.
+type ToolClaims struct {
+	// Count is the number of all, and Others are the names of those that it does not call read-only, sorted.
+	Count  int
+	Others []string
+}
+
+// ToolClaims returns the tools that an upstream has listed, or nil if it has never listed its tools.
+func (s *Store) ToolClaims(ctx context.Context, u *host.Upstream) (*ToolClaims, error) {
 	r, err := s.read(ctx, u)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	readOnly := make(map[string]bool)
 	add := func(kind host.DefinitionKind, name string, text jsontext.Value) {
@@ -30,11 +36,15 @@ func (s *Store) ToolClaims(ctx context.Context, u *host.Upstream) (count int, ot
 	for _, w := range r.waiting.Items { // what it lists now, in place of what was approved
 		add(w.Kind, w.Name, w.Text)
 	}
+	if len(readOnly) == 0 && !r.approved.Listed {
+		return nil, nil
+	}
+	claims := &ToolClaims{Count: len(readOnly)}
 	for name, is := range readOnly {
 		if !is {
-			others = append(others, name)
+			claims.Others = append(claims.Others, name)
 		}
 	}
-	slices.Sort(others)
-	return len(readOnly), others, nil
+	slices.Sort(claims.Others)
+	return claims, nil
 }
