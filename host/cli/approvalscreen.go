@@ -20,7 +20,9 @@ func (m *Main) showPending(all []pendingApproval) {
 	for i, w := range questions {
 		file := fileOf(&w)
 		if len(questions) > maxDetailed && (i == 0 || file != named) {
-			m.message("\nWaiting for approval%s:\n", file)
+			m.message("")
+			m.printWrapped("Waiting for approval%s:", file)
+			m.message("")
 			named = file
 		}
 		switch {
@@ -43,7 +45,8 @@ func (m *Main) showPendingTexts(all []pendingApproval) {
 			m.showServerQuestion(w.question, true)
 			continue
 		}
-		m.message("\nThe server %q%s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change))
+		m.message("")
+		m.printWrapped("The server %q%s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change))
 		m.showTexts(waitingChange{w.upstream, w.change})
 	}
 }
@@ -112,9 +115,9 @@ func fileOf(w *pendingApproval) string {
 	case origin.File == "":
 		return ""
 	case origin.Project != "":
-		return ", named by " + cleanLine(origin.File) + ", a file of a project"
+		return ", named by " + origin.File + ", a file of a project"
 	default:
-		return ", named by " + cleanLine(origin.File)
+		return ", named by " + origin.File
 	}
 }
 
@@ -134,28 +137,28 @@ func (m *Main) showServersBriefly(q *approval.Question) {
 	if p.Subject.Program != nil && p.Subject.Program.Dir != filepath.Dir(p.Subject.File) {
 		where = "  in " + p.Subject.Program.Dir
 	}
-	m.message("  %s  %s  %s%s", p.Subject.Name, state, cleanLine(p.Subject.CommandLine()), cleanLine(where))
+	m.printWrapped("  %s  %s  %s%s", p.Subject.Name, state, p.Subject.CommandLine(), where)
 	for _, risk := range p.Subject.Risks() {
-		m.message("      WARNING  %s", cleanLine(risk))
+		m.printWrapped("      WARNING  %s", risk)
 	}
 	for _, change := range p.Changes {
-		m.message("      changed  %s", cleanLine(change))
+		m.printWrapped("      changed  %s", change)
 	}
 	for _, root := range p.Subject.Roots {
-		m.message("      root     %s", cleanLine(root))
+		m.printWrapped("      root     %s", root)
 	}
 	if p.Subject.Program != nil {
 		for _, v := range p.Subject.Program.Variables {
 			if v.Value != "" {
-				m.message("      with     %s", describeVariable(&v))
+				m.printWrapped("      with     %s", describeVariable(&v))
 			}
 		}
 		return
 	}
 	for _, sent := range p.Subject.Remote.Sends {
-		m.message("      sends    %s", cleanLine(sent))
+		m.printWrapped("      sends    %s", sent)
 	}
 	for _, concern := range p.Subject.Remote.Concerns {
-		m.message("      WARNING  %s", cleanLine(concern))
+		m.printWrapped("      WARNING  %s", concern)
 	}
 }

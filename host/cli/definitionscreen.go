@@ -26,7 +26,9 @@ func (m *Main) showDefinitions(w waitingChange) {
 	if c.First {
 		what = "lists what a model reads and no client sees before you approve it"
 	}
-	m.message("\nThe server %q%s %s: %s\n", w.upstream.Key, versionsOf(c), what, countKinds(c))
+	m.message("")
+	m.printWrapped("The server %q%s %s: %s", w.upstream.Key, versionsOf(c), what, countKinds(c))
+	m.message("")
 	shown := slices.Clone(c.Definitions)
 	slices.SortStableFunc(shown, func(a, b definition.Difference) int {
 		return min(len(b.Findings), 1) - min(len(a.Findings), 1)
@@ -42,9 +44,9 @@ func (m *Main) showDefinitions(w waitingChange) {
 	for i := range shown {
 		d := &shown[i]
 		line := fmt.Sprintf("  %-8s %-*s  %-*s  %s", d.Change, names, describeDefinition(d.WaitingDefinition), claims, strings.Join(d.Annotations, ", "), cleanLine(d.Description))
-		m.message("%s", cut(strings.TrimRight(line, " "), max(m.width()-1, names+claims+12)))
+		m.printWrapped("%s", cut(strings.TrimRight(line, " "), max(m.width()-1, names+claims+12)))
 		for _, f := range d.Findings[:min(len(d.Findings), maxShownFindings)] {
-			m.message("           WARNING: %s", cleanLine(f))
+			m.printWrapped("           WARNING: %s", f)
 		}
 	}
 	if more > 0 {
@@ -54,7 +56,7 @@ func (m *Main) showDefinitions(w waitingChange) {
 		m.message("\n\"read-only\" and \"destructive\" are what the server says of its tools.")
 	}
 	if changed := changedTexts(c); changed != "" && strings.Count(changed, "\n") <= maxShownDiff {
-		m.message("%s", strings.TrimRight(changed, "\n"))
+		m.printTexts(changed)
 	}
 }
 
@@ -70,13 +72,13 @@ func (m *Main) showDefinitionsBriefly(w waitingChange) {
 		names = append(names, name)
 	}
 	line := fmt.Sprintf("  %s%s  %s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change), strings.Join(names, ", "))
-	m.message("%s", cut(line, 2*m.width()))
+	m.printWrapped("%s", cut(line, 2*m.width()))
 	left := maxShownFindings
 	for i := range w.change.Definitions {
 		d := &w.change.Definitions[i]
 		for _, f := range d.Findings {
 			if left--; left >= 0 {
-				m.message("      WARNING: %s: %s", describeDefinition(d.WaitingDefinition), cleanLine(f))
+				m.printWrapped("      WARNING: %s: %s", describeDefinition(d.WaitingDefinition), f)
 			}
 		}
 	}
@@ -127,7 +129,16 @@ func changedTexts(c *definition.Change) string {
 
 // showTexts prints all texts of what waits.
 func (m *Main) showTexts(w waitingChange) {
-	m.message("%s", strings.TrimRight(textsOf(w.change, func(*definition.Difference) bool { return true }), "\n"))
+	m.printTexts(textsOf(w.change, func(*definition.Difference) bool { return true }))
+}
+
+// printTexts prints what textsOf returns.
+func (m *Main) printTexts(texts string) {
+	var lines []string
+	for line := range strings.SplitSeq(clean(strings.TrimRight(texts, "\n")), "\n") {
+		lines = append(lines, m.wrapLine(line)...)
+	}
+	m.message("%s", strings.Join(lines, "\n"))
 }
 
 // textsOf returns the texts of some definitions, or the lines of them that have changed.

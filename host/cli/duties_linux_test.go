@@ -52,7 +52,7 @@ func TestNothingOfAServerRunsOrReceivesAnythingBeforeAYes(t *testing.T) {
 		"far": {"url": %q, "headers": {"X-Key": "${env:FAR_KEY}"}, "fondaco": {"roots": ["/srv/data"]}},
 		"near": {"command": "sh", "args": ["-c", "touch %s; exec \"$0\"", %q], "env": {%q: "server", "API_KEY": "s3cret"}}
 	}}`, web.URL+"/mcp", marker, program(t), role))
-	env := []string{userKey, "FAR_KEY=k3y"}
+	env := []string{userKey, "FAR_KEY=k3y", "COLUMNS=400"}
 	for _, args := range [][]string{
 		{"tools"},
 		{"call", "near/add", "a=1"},

@@ -88,10 +88,7 @@ func (v *inboxCommand) one(ctx context.Context, m *Main, q *userQuestions, id st
 	if v.json {
 		return m.writeDocument(document{"question": one})
 	}
-	if err := m.writeLine("%s %s", one.ID, one.Text); err != nil {
-		return err
-	}
-	for _, line := range m.detailLines(&one) {
+	for _, line := range append(m.wrapLine(cleanLine(one.ID+" "+one.Text)), m.detailLines(&one)...) {
 		if err := m.writeLine("%s", line); err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func TestProjectFileSendsNothingBeforeApproval(t *testing.T) {
 	t.Cleanup(web.Close)
 	home := t.TempDir()
 	path := projectWithSecrets(t, home, web.URL)
-	env := []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "AWS_SECRET_ACCESS_KEY=cAnArY-variable"}
+	env := []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "AWS_SECRET_ACCESS_KEY=cAnArY-variable", "COLUMNS=400"}
 	words := new(output)
 	m := &cli.Main{
 		Stdin: strings.NewReader("n\n"), Stdout: words, Stderr: words, Interactive: true, Env: env,

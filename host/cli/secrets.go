@@ -138,7 +138,7 @@ func (m *Main) warnOfArguments(u *host.Upstream) {
 		return
 	}
 	if flags, _ := secretArguments(t.Args); len(flags) > 0 {
-		m.message("  visible    the value of %s, to every user of this machine (ps); \"env\" is the place for secrets", cleanLine(strings.Join(flags, ", ")))
+		m.printWrapped("  visible    the value of %s, to every user of this machine (ps); \"env\" is the place for secrets", strings.Join(flags, ", "))
 	}
 }
 

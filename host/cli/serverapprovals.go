@@ -196,7 +196,9 @@ func (m *Main) showServerQuestion(q *approval.Question, whole bool) {
 		m.showServer(&q.Pending[0], whole)
 		return
 	}
-	m.message("\nThe servers %s have not changed, but programs that they use were replaced:\n", namesOf(q))
+	m.message("")
+	m.printWrapped("The servers %s have not changed, but programs that they use were replaced:", namesOf(q))
+	m.message("")
 	for _, f := range q.Replaced {
 		m.showFile(f, whole)
 	}
@@ -205,7 +207,7 @@ func (m *Main) showServerQuestion(q *approval.Question, whole bool) {
 		for _, change := range p.Changes {
 			if !slices.Contains(changes, change) {
 				changes = append(changes, change)
-				m.message("  changed    %s", cleanLine(change))
+				m.printWrapped("  changed    %s", change)
 			}
 		}
 	}
@@ -231,12 +233,13 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 		state = "has changed since you approved it"
 	}
 	m.message("\nThe server %q is %s that %s:\n", p.Subject.Name, kind, state)
-	m.message("  %s\n", cleanLine(p.Subject.CommandLine()))
+	m.printWrapped("  %s", p.Subject.CommandLine())
+	m.message("")
 	for _, risk := range p.Subject.Risks() {
-		m.message("  WARNING    %s", cleanLine(risk))
+		m.printWrapped("  WARNING    %s", risk)
 	}
 	if p.Subject.Project != "" {
-		m.message("  named by   %s, a file of a project", cleanLine(p.Subject.File))
+		m.printWrapped("  named by   %s, a file of a project", p.Subject.File)
 	}
 	if p.Subject.Program != nil {
 		m.showProgram(p.Subject.Program, whole)
@@ -246,15 +249,15 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 			if p.Before != nil && slices.Contains(p.Before.Proxies, name) {
 				before = "; it was passed until the server has changed"
 			}
-			m.message("  withheld   %s, the URL of a proxy with a user or password%s", name, before)
+			m.printWrapped("  withheld   %s, the URL of a proxy with a user or password%s", name, before)
 		}
 	} else {
 		m.showRemote(p.Subject.Remote)
 	}
-	m.message("  roots      %s", cleanLine(cmp.Or(strings.Join(rootsOf(p.Upstream), ", "), "none")))
-	m.message("  tools      %s", cleanLine(describeTools(p.Tools)))
+	m.printWrapped("  roots      %s", cmp.Or(strings.Join(rootsOf(p.Upstream), ", "), "none"))
+	m.printWrapped("  tools      %s", describeTools(p.Tools))
 	for _, change := range p.Changes {
-		m.message("  changed    %s", cleanLine(change))
+		m.printWrapped("  changed    %s", change)
 	}
 	switch {
 	case !whole:
@@ -294,31 +297,31 @@ func describeTools(t *approval.Tools) string {
 }
 
 func (m *Main) showProgram(p *approval.Program, whole bool) {
-	m.message("  directory  %s", linked(p.Dir, p.DirTarget))
+	m.printWrapped("  directory  %s", linked(p.Dir, p.DirTarget))
 	for _, f := range p.Files {
 		m.showFile(f, whole)
 	}
 	for _, file := range p.Data {
-		m.message("  data       %s, whose content is not covered", cleanLine(file))
+		m.printWrapped("  data       %s, whose content is not covered", file)
 	}
 	if p.EnvFile != "" {
-		m.message("  variables  of %s", cleanLine(p.EnvFile))
+		m.printWrapped("  variables  of %s", p.EnvFile)
 	}
 	for _, v := range p.Variables {
-		m.message("  with       %s", describeVariable(&v))
+		m.printWrapped("  with       %s", describeVariable(&v))
 	}
 	m.message("  inherits   what each program gets, such as PATH, HOME, HTTP_PROXY and the language")
 	for _, what := range p.NotCovered {
-		m.message("  uncovered  %s", cleanLine(what))
+		m.printWrapped("  uncovered  %s", what)
 	}
 	for _, concern := range p.Concerns {
-		m.message("  WARNING    %s", cleanLine(concern))
+		m.printWrapped("  WARNING    %s", concern)
 	}
 }
 
 // showFile prints a file that runs.
 func (m *Main) showFile(f commandfiles.File, whole bool) {
-	m.message("  %-10s %s", f.Role, linked(f.Path, f.Target))
+	m.printWrapped("  %-10s %s", f.Role, linked(f.Path, f.Target))
 	switch {
 	case f.SHA256 == "":
 		m.message("             of which changes need no approval, because of \"dev\"")
@@ -330,9 +333,9 @@ func (m *Main) showFile(f commandfiles.File, whole bool) {
 // linked names a path and what it leads to.
 func linked(path, target string) string {
 	if target == "" {
-		return cleanLine(path)
+		return path
 	}
-	return cleanLine(path) + ", which is " + cleanLine(target)
+	return path + ", which is " + target
 }
 
 // describeVariable names a variable or header and where its value is from. A value is
@@ -340,28 +343,28 @@ func linked(path, target string) string {
 func describeVariable(v *approval.Variable) string {
 	switch {
 	case v.Value != "":
-		return cleanLine(v.Name+"="+v.Value) + ", which can change what code runs"
+		return v.Name + "=" + v.Value + ", which can change what code runs"
 	case v.From != "":
-		return cleanLine(v.Name + ", from " + v.From)
+		return v.Name + ", from " + v.From
 	}
-	return cleanLine(v.Name)
+	return v.Name
 }
 
 func (m *Main) showRemote(r *approval.Remote) {
 	m.message("  reached    %s", r.Transport)
 	for _, v := range r.Headers {
-		m.message("  header     %s", describeVariable(&v))
+		m.printWrapped("  header     %s", describeVariable(&v))
 	}
 	for _, v := range r.SignIn {
-		m.message("  sign-in    %s", describeVariable(&v))
+		m.printWrapped("  sign-in    %s", describeVariable(&v))
 	}
 	for _, sent := range r.Sends {
-		m.message("  sends      %s", cleanLine(sent))
+		m.printWrapped("  sends      %s", sent)
 	}
 	if len(r.Sends) == 0 {
 		m.message("  sends      no variable, input or file of this machine")
 	}
 	for _, concern := range r.Concerns {
-		m.message("  WARNING    %s", cleanLine(concern))
+		m.printWrapped("  WARNING    %s", concern)
 	}
 }

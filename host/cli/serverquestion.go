@@ -123,9 +123,10 @@ func (m *Main) askServerAnswer(ctx context.Context, d *dialog, asked *consent.Qu
 // showServerDetails prints the question of a server with its details. Each line of a text of the server
 // begins with a mark, also where the terminal would break it, so that it cannot pass for words of the host.
 func (m *Main) showServerDetails(asked *consent.Question) {
-	m.message("\n%s %s", asked.ID, cleanLine(asked.Text))
+	m.message("")
+	m.printWrapped("%s %s", asked.ID, asked.Text)
 	if asked.Client != "" {
-		m.message("  in a call of %s", cleanLine(asked.Client))
+		m.printWrapped("  in a call of %s", asked.Client)
 	}
 	for _, line := range m.detailLines(asked) {
 		m.message("%s", line)
@@ -151,13 +152,28 @@ func (m *Main) detailLines(asked *consent.Question) (lines []string) {
 // unbrokenDetails are those in words of the host, and the address, which has no spaces and is copied whole.
 var unbrokenDetails = []string{consent.DetailWarning, consent.DetailHost, consent.DetailAddress, consent.DetailServerSees}
 
-// detailOf returns the lines of a text of a server.
+// detailOf returns the lines of a detail with a text of a server. A text of one line that fits stands behind its name.
 func (m *Main) detailOf(name, text string) []string {
 	marked := m.markedLines(text)
 	if line := fmt.Sprintf("  %-10s %s", name, text); len(marked) == 1 && (!m.Interactive || cutAt(line, m.width()-1) == len(line)) {
 		return []string{line}
 	}
 	return append([]string{"  " + name}, marked...)
+}
+
+// printWrapped prints a line that has text of others, see wrapLine.
+func (m *Main) printWrapped(format string, args ...any) {
+	m.message("%s", strings.Join(m.wrapLine(cleanLine(fmt.Sprintf(format, args...))), "\n"))
+}
+
+// wrapLine wraps a line at the width of the terminal. What follows its beginning has a mark in front: where the terminal
+// itself would break the line, a text of others could begin one, as words of the host do.
+func (m *Main) wrapLine(line string) []string {
+	end := cutAt(line, m.width()-1)
+	if !m.Interactive || end == len(line) {
+		return []string{line}
+	}
+	return append([]string{line[:end]}, m.markedLines(line[end:])...)
 }
 
 // markedLines returns the lines of a text, each with a mark in front. On a terminal they are no longer than its own.

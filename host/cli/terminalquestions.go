@@ -257,13 +257,14 @@ func hasDetail(asked *consent.Question, name string) bool {
 
 // showQuestion prints a question with its details. Details are cut at a number of bytes.
 func (m *Main) showQuestion(asked *consent.Question, limit int) {
-	m.message("\n%s %s", asked.ID, cleanLine(asked.Text))
+	m.message("")
+	m.printWrapped("%s %s", asked.ID, asked.Text)
 	for _, d := range asked.Details {
 		text := cleanLine(d.Text)
 		if len(text) > limit {
 			text = strings.ToValidUTF8(text[:limit], "") + "… (" + m.program() + " inbox " + asked.ID + " shows more)"
 		}
-		m.message("  %-10s %s", d.Name, text)
+		m.printWrapped("  %-10s %s", d.Name, text)
 	}
 }
 
