@@ -1,19 +1,23 @@
-// Package browser opens a file or an address in the web browser of the user, with the program that the
-// system has for it. No shell is involved.
+// Package browser opens a link in the web browser of the user, with the program that the system has for it. No shell is
+// involved, and no other user of the machine sees the link.
 package browser
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/fondaco/fondaco/host/userfile"
 )
 
-// ErrNone reports that there is no desktop, or no program of it that opens a file.
+// ErrNone reports that there is no desktop, or no program of it that opens a page.
 var ErrNone = errors.New("no desktop was found")
 
 // openTime is how long the program of the system may take. A program that takes longer is the
@@ -26,12 +30,30 @@ var variables = []string{
 	"XDG_DATA_DIRS", "HOME", "USER", "PATH", "LANG", "SystemRoot", "SystemDrive", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP",
 }
 
-// Open opens the file at an absolute path. Env looks up a variable, like os.LookupEnv. The error
-// wraps ErrNone if nothing could be tried.
-func Open(ctx context.Context, env func(string) (string, bool), path string) error {
+// linkPage leads to a link.
+var linkPage = template.Must(template.New("link").Parse(`<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={{.}}">
+<title>Fondaco</title>
+<a href="{{.}}">Open the page</a>
+`))
+
+// Open opens a link over http or https. It is on a page in a directory of the user, which leads there: every user of the
+// machine sees the arguments of programs. The page of the next link replaces it. Env looks up a variable, like
+// os.LookupEnv. The error wraps ErrNone if nothing could be tried.
+func Open(ctx context.Context, env func(string) (string, bool), dir, link string) error {
 	program := find(env)
 	if program == nil {
 		return ErrNone
+	}
+	var page bytes.Buffer
+	if err := linkPage.Execute(&page, link); err != nil {
+		return fmt.Errorf("open the browser: %w", err)
+	}
+	path := filepath.Join(dir, "open.html")
+	if err := userfile.WriteFile(path, page.Bytes()); err != nil {
+		return fmt.Errorf("open the browser: %w", err)
 	}
 	c := exec.Command(program[0], append(program[1:], path)...)
 	c.Env = []string{} // never nil, which would pass on all variables

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/browser"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -193,7 +192,7 @@ func (d *dialog) url(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResul
 		case answer == "done":
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 		}
-		if err := browser.Open(ctx, d.getenv, p.URL); err != nil {
+		if err := d.openLink(ctx, p.URL); err != nil {
 			d.message("%s; open the address yourself", clean(err.Error()))
 		}
 		answer, err = d.choose(ctx, "Go on once you are done there? [Y done, r open it again, c cancel]", "done", "yes", "retry", "cancel")

@@ -1,16 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"flag"
-	"html/template"
-	"path/filepath"
 	"strings"
 
 	"github.com/fondaco/fondaco/host/browser"
 	"github.com/fondaco/fondaco/host/control"
-	"github.com/fondaco/fondaco/host/userfile"
 )
 
 var openEntry = commandInfo{
@@ -80,29 +76,11 @@ func (v *openCommand) host(ctx context.Context, m *Main) (*foundHost, error) {
 	return nil, nil
 }
 
-// linkPage leads to a link.
-var linkPage = template.Must(template.New("link").Parse(`<!doctype html>
-<meta charset="utf-8">
-<meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0; url={{.}}">
-<title>Fondaco</title>
-<a href="{{.}}">Open the console</a>
-`))
-
-// openLink opens a link in the browser. It is in a file that only the user can read, because
-// every user of the machine sees the arguments of programs.
+// openLink opens a link in the browser, see browser.Open.
 func (m *Main) openLink(ctx context.Context, link string) error {
-	var page bytes.Buffer
-	if err := linkPage.Execute(&page, link); err != nil {
-		return err
-	}
 	dir := control.Dir(m.getenv)
 	if err := control.MakeDir(dir); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, "open.html")
-	if err := userfile.WriteFile(path, page.Bytes()); err != nil {
-		return err
-	}
-	return browser.Open(ctx, m.getenv, path)
+	return browser.Open(ctx, m.getenv, dir, link)
 }

@@ -22,7 +22,7 @@ func terminalOf(t *testing.T) (m *Main, keys *io.PipeWriter, screen func() strin
 	stdin, keys := io.Pipe()
 	t.Cleanup(func() { _ = keys.Close() })
 	words := new(strings.Builder)
-	m = &Main{Stdin: stdin, Stderr: words, Args: []string{"fondaco"}, Drawing: true, Interactive: true, Env: []string{"COLUMNS=80"}}
+	m = &Main{Stdin: stdin, Stderr: words, Args: []string{"fondaco"}, Drawing: true, Interactive: true, Env: []string{"COLUMNS=80", "XDG_RUNTIME_DIR=" + t.TempDir()}}
 	return m, keys, func() string {
 		synctest.Wait()
 		m.messages.mu.Lock()
