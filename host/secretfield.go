@@ -20,24 +20,31 @@ var askingWords = []string{"enter", "type", "paste", "provide", "give", "send", 
 const maxAsked = 12
 
 // SecretField returns the name of a field of a form that asks for a secret, or "": by the name,
-// the title, the description or the format of the field, also if letters that look alike or
-// characters that are not shown disguise it. If only the message of the form asks for one, that
-// is its first text field, or its first number. Fields count at any place of the schema: a client
-// may show more than the protocol allows.
+// the title, the description, the default or the format of the field, also if letters that look alike or
+// characters that are not shown disguise it. If only the message of the form asks for one, its own title
+// or description, or what can be chosen in another field, that is its first text field, or its first number. Fields
+// count at any place of the schema: a client may show more than the protocol allows.
 //
 // Spec: 2026-07-28 client/elicitation#security-considerations
 func SecretField(p *mcp.ElicitParams) string {
+	if all := SecretFields(p); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// SecretFields returns the names of the fields that SecretField finds, among them all fields of the form itself. What a
+// user fills in there is not shown again.
+func SecretFields(p *mcp.ElicitParams) []string {
 	var s formSearch
 	s.search(p.RequestedSchema, 0)
 	switch {
-	case s.secret != "":
-		return s.secret
-	case s.text != "" && asksForSecret(p.Message, secretname.Request):
-		return s.text
-	case s.number != "" && asksForSecret(p.Message, secretname.Number):
-		return s.number
+	case len(s.texts) > 0 && s.asks(p.Message, secretname.Request):
+		return append(s.secrets, s.texts...)
+	case len(s.numbers) > 0 && s.asks(p.Message, secretname.Number):
+		return append(s.secrets, s.numbers...)
 	}
-	return ""
+	return s.secrets
 }
 
 // asksForSecret reports whether a message asks for a secret. A password in another language counts
@@ -57,10 +64,24 @@ func asksForSecret(message string, use secretname.Use) bool {
 	return nameForeignPassword(all)
 }
 
-// formSearch has the names of fields that were found in a schema.
+// describesSecret reports whether a text beside the input for a value means a secret, or asks for one.
+func describesSecret(text string, use secretname.Use) bool {
+	return meanSecret(textWords(text), secretname.Text) || asksForSecret(text, use)
+}
+
+// formSearch has what was found in a schema.
 type formSearch struct {
-	secret       string // that asks for a secret
-	text, number string // the first ones
+	secrets        []string // the names of fields that ask for a secret
+	texts, numbers []string // the names of the others
+	titles         []string // the texts of the form itself
+	choices        []string // the values that can be chosen, and their texts
+}
+
+// asks reports whether a form with a message asks for a secret beside its fields. A choice is no secret, but can say
+// what belongs into another field.
+func (s *formSearch) asks(message string, use secretname.Use) bool {
+	return slices.ContainsFunc(append(s.titles, message), func(text string) bool { return asksForSecret(text, use) }) ||
+		slices.ContainsFunc(s.choices, func(text string) bool { return describesSecret(text, use) })
 }
 
 // maxFormDepth limits the values around a field. Forms of the protocol have two.
@@ -71,25 +92,47 @@ func (s *formSearch) search(raw jsontext.Value, depth int) {
 	var members map[string]jsontext.Value
 	var elements []jsontext.Value
 	switch kind := raw.Kind(); {
-	case kind != '{' && kind != '[' || s.secret != "":
+	case kind != '{' && kind != '[' || len(s.secrets) > 0:
 	case depth == maxFormDepth:
-		s.secret = "…"
+		s.secrets = append(s.secrets, "…")
 	case kind == '[' && json.Unmarshal(raw, &elements) == nil:
 		for _, element := range elements {
 			s.search(element, depth+1)
 		}
 	case kind == '{' && json.Unmarshal(raw, &members) == nil:
-		for name, member := range members {
-			if name == "properties" {
-				s.properties(member)
-			}
+		s.properties(members["properties"])
+		for _, member := range members {
 			s.search(member, depth+1)
 		}
-		// A client may follow a reference, or a schema around another one, to these texts.
-		if depth > 0 && members["const"] == nil && readFormField(raw).isSecret("") {
-			s.secret = cmp.Or(s.secret, "…")
+		s.choices = append(s.choices, slices.Concat(textsIn(members["enum"]), textsIn(members["enumNames"]))...)
+		switch texts := slices.Concat(textsIn(members["title"]), textsIn(members["description"])); {
+		case depth == 0:
+			s.titles = texts
+		case members["const"] != nil:
+			s.choices = append(append(s.choices, texts...), textsIn(members["const"])...)
+		case readFormField(raw).isSecret(""): // a client may follow a reference, or a schema around another one, to these texts
+			s.secrets = append(s.secrets, "…")
 		}
 	}
+}
+
+// textsIn returns a string, or those of an array. Other values count as absent.
+func textsIn(raw jsontext.Value) (texts []string) {
+	var text string
+	var elements []jsontext.Value
+	switch raw.Kind() {
+	case '"':
+		_ = json.Unmarshal(raw, &text)
+		return []string{text}
+	case '[':
+		_ = json.Unmarshal(raw, &elements)
+		for _, element := range elements {
+			if element.Kind() == '"' {
+				texts = append(texts, textsIn(element)...)
+			}
+		}
+	}
+	return texts
 }
 
 // properties examines the fields of a form, which clients find in an array, too.
@@ -105,14 +148,13 @@ func (s *formSearch) properties(raw jsontext.Value) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		field := readFormField(fields[name])
-		if field.isSecret(name) {
-			s.secret = cmp.Or(s.secret, name, "…")
-		}
-		if field.isText {
-			s.text = cmp.Or(s.text, name)
-		}
-		if field.isNumber {
-			s.number = cmp.Or(s.number, name)
+		switch {
+		case field.isSecret(name):
+			s.secrets = append(s.secrets, cmp.Or(name, "…"))
+		case field.isText:
+			s.texts = append(s.texts, name)
+		case field.isNumber:
+			s.numbers = append(s.numbers, name)
 		}
 	}
 }
@@ -120,6 +162,7 @@ func (s *formSearch) properties(raw jsontext.Value) {
 // formField is what a form says of a field. Invalid members count as absent.
 type formField struct {
 	title, description, format string
+	defaults                   []string
 	isText                     bool // free text
 	isNumber                   bool
 	writeOnly                  bool
@@ -134,7 +177,7 @@ func readFormField(raw jsontext.Value) (f formField) {
 		_ = json.Unmarshal(members[name], &s)
 		return s
 	}
-	f.title, f.description, f.format = text("title"), text("description"), text("format")
+	f.title, f.description, f.format, f.defaults = text("title"), text("description"), text("format"), textsIn(members["default"])
 	_ = json.Unmarshal(members["writeOnly"], &f.writeOnly)
 	types := []string{text("type")}
 	_ = json.Unmarshal(members["type"], &types)
@@ -165,7 +208,11 @@ func isChoice(members map[string]jsontext.Value) bool {
 }
 
 func (f formField) isSecret(name string) bool {
+	use := secretname.Number
+	if f.isText {
+		use = secretname.Request
+	}
 	return strings.EqualFold(f.format, "password") || f.writeOnly ||
 		meanSecret(nameWords(name), secretname.Field) || meanSecret(nameWords(f.title), secretname.Field) || meanSecret(textWords(f.title), secretname.Text) ||
-		(f.isText || f.isNumber) && meanSecret(textWords(f.description), secretname.Text)
+		(f.isText || f.isNumber) && slices.ContainsFunc(append(f.defaults, f.description), func(text string) bool { return describesSecret(text, use) })
 }

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/json/jsontext"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,7 +84,30 @@ func TestFieldsThatAskForSecretsAreFound(t *testing.T) {
 		`{"properties":{"a":{"type":"string","oneOf":[{"const":"a","title":"Password"}]}}}`:                         false,
 		`{"properties":{"a":{"type":"array","items":{"anyOf":[{"const":"a","title":"Password"}]}}}}`:                false,
 		`{"title":"Reset the password","properties":{"a":{"type":"boolean"}}}`:                                      false,
-		`{"properties":{"title":{"type":"string","title":"Title"},"description":{"type":"string"}}}`:                false,
+		// A choice is no secret, but its texts can ask for one in a field beside it.
+		`{"properties":{"a":{"type":"string","oneOf":[{"const":"a","title":"Password"}]},"b":{"type":"string"}}}`:                     true,
+		`{"properties":{"a":{"type":"string","oneOf":[{"const":"a","title":"Enter your PIN below"}]},"b":{"type":"integer"}}}`:        true,
+		`{"properties":{"a":{"type":"string","oneOf":[{"const":"a","description":"your password"}]},"b":{"type":"string"}}}`:          true,
+		`{"properties":{"a":{"type":"string","oneOf":[{"const":"your password"}]},"b":{"type":"string"}}}`:                            true,
+		`{"properties":{"a":{"type":"string","enum":["раѕѕword"]},"b":{"type":"string"}}}`:                                            true,
+		`{"properties":{"a":{"type":"string","enum":["x"],"enumNames":["Pass\u200bword"]},"b":{"type":"string"}}}`:                    true,
+		`{"properties":{"a":{"type":"array","items":{"anyOf":[{"const":"a","title":"API key"}]}},"b":{"type":"string"}}}`:             true,
+		`{"properties":{"a":{"type":"array","items":{"type":"string","enum":["Type your token"]}},"b":{"type":"string"}}}`:            true,
+		`{"properties":{"a":{"type":"string","oneOf":[{"const":"a","title":"Password"}]},"b":{"type":"boolean"}}}`:                    false,
+		`{"properties":{"a":{"type":"string","oneOf":[{"const":"a","title":"Password"}]},"b":{"type":"string","format":"date"}}}`:     false,
+		`{"properties":{"a":{"type":"string","enum":["Pin it","Unpin it","tokens"]},"b":{"type":"string"},"enum":{"type":"string"}}}`: false,
+		// What a field begins with, and what the form says of itself.
+		`{"properties":{"a":{"type":"string","default":"<your password>"}}}`:                                   true,
+		`{"properties":{"a":{"type":"string","default":"Type your PIN here"}}}`:                                true,
+		`{"properties":{"a":{"type":"array","items":{"type":"string"},"default":["x","your API key"]}}}`:       true,
+		`{"properties":{"a":{"type":"string","description":"Enter your PIN"}}}`:                                true,
+		`{"properties":{"a":{"type":"integer","description":"Enter your PIN"}}}`:                               true,
+		`{"title":"Enter your password","properties":{"a":{"type":"string"}}}`:                                 true,
+		`{"description":"Please give us your access token","properties":{"a":{"type":"string"}}}`:              true,
+		`{"properties":{"a":{"type":"string","default":"Ada"},"b":{"type":"integer","default":7}}}`:            false,
+		`{"properties":{"a":{"type":"string","enum":["password","passkey"],"default":"password"}}}`:            false,
+		`{"title":"Reset the password of ada?","properties":{"a":{"type":"string","description":"a reason"}}}`: false,
+		`{"properties":{"title":{"type":"string","title":"Title"},"description":{"type":"string"}}}`:           false,
 	} {
 		if got := host.SecretField(&mcp.ElicitParams{RequestedSchema: jsontext.Value(schema)}); (got != "") != secret {
 			t.Errorf("%s: got field %q, want a secret: %t", schema, got, secret)
@@ -91,5 +115,24 @@ func TestFieldsThatAskForSecretsAreFound(t *testing.T) {
 	}
 	for _, schema := range []string{"", "null", "[]", `{"properties":{"password":1}}`, `{"properties":[]}`} {
 		host.SecretField(&mcp.ElicitParams{Message: "Enter your password", RequestedSchema: jsontext.Value(schema)})
+	}
+}
+
+func TestEachFieldThatAsksForASecretIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		message, properties string
+		want                []string
+	}{
+		{"?", `"a":{"type":"string","title":"Password"},"b":{"type":"string"},"c":{"type":"integer","title":"PIN"}`, []string{"a", "c"}},
+		{"Enter your password", `"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"integer"},"sure":{"type":"boolean"}`, []string{"a", "b"}},
+		{"Enter your password", `"a":{"type":"string","title":"API key"},"b":{"type":"string"}`, []string{"a", "b"}},
+		{"Enter your PIN", `"c":{"type":"integer"},"sure":{"type":"boolean"}`, []string{"c"}},
+		{"?", `"a":{"type":"string"}`, nil},
+	} {
+		p := &mcp.ElicitParams{Message: test.message, RequestedSchema: jsontext.Value(`{"type":"object","properties":{` + test.properties + `}}`)}
+		if got := host.SecretFields(p); !slices.Equal(got, test.want) {
+			t.Errorf("%s %s: got %q, want %q", test.message, test.properties, got, test.want)
+		}
 	}
 }

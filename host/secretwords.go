@@ -3,18 +3,13 @@ package host
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/fondaco/fondaco/internal/secretname"
 )
 
-// passwords are words for a password in other languages.
+// passwords are words for a password in other languages, without disguise.
 var passwords = func() []string {
-	all := []string{
-		"passwort", "kennwort", "mot de passe", "contraseña", "palavra-passe", "parola d'ordine", "wachtwoord", "hasło", "heslo", "lozinka",
-		"lösenord", "passord", "adgangskode", "salasana", "jelszó", "parolă", "şifre", "mật khẩu", "kata sandi", "пароль", "пароля", "κωδικός πρόσβασης",
-		"סיסמה", "كلمة المرور", "كلمة السر", "पासवर्ड", "รหัสผ่าน", "비밀번호", "パスワード", "暗証番号", "密码", "密碼", "口令",
-	}
+	all := secretname.ForeignPasswords()
 	for i, word := range all {
 		all[i] = strings.Join(words(foldLookalikes(word)), " ")
 	}
@@ -64,16 +59,8 @@ func meanSecret(all []string, use secretname.Use) bool {
 }
 
 // nameForeignPassword reports whether some of the words are a password in another language, or
-// begin or end with one. Scripts other than Latin may not separate words.
-func nameForeignPassword(all []string) bool {
-	text := strings.Join(all, " ")
-	return slices.ContainsFunc(passwords, func(password string) bool {
-		if strings.IndexFunc(password, func(r rune) bool { return r == ' ' || r > unicode.MaxASCII }) >= 0 {
-			return strings.Contains(text, password)
-		}
-		return slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, password) || strings.HasSuffix(word, password) })
-	})
-}
+// begin or end with one.
+func nameForeignPassword(all []string) bool { return secretname.HavePassword(all, passwords) }
 
 // textWords returns the words of a text in small letters, without disguise.
 func textWords(text string) []string { return words(foldLookalikes(text)) }

@@ -71,7 +71,7 @@ func consoleServerQuestion(asked *consent.Question) *console.ServerQuestion {
 	q := new(console.ServerQuestion)
 	switch asked.Kind {
 	case consent.KindForm:
-		q.Form = server.Elicit.RequestedSchema
+		q.Form, q.Secrets = server.Elicit.RequestedSchema, host.SecretFields(server.Elicit)
 	case consent.KindURL:
 		q.URL, q.Host = server.Elicit.URL, mcpclient.URLHost(server.Elicit)
 	case consent.KindSamplingRequest:

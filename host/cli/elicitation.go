@@ -66,7 +66,7 @@ func (q *elicitor) decline() *mcp.ElicitResult {
 
 // elicit asks for the fields of a form one after the other.
 func (q *elicitor) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return q.inDialog(p, "The server asks: ", func(d *dialog) (*mcp.ElicitResult, error) { return d.form(ctx, p.RequestedSchema) })
+	return q.inDialog(p, "The server asks: ", func(d *dialog) (*mcp.ElicitResult, error) { return d.form(ctx, p) })
 }
 
 // elicitURL asks the user to open a URL. The URL is never opened without consent.

@@ -33,6 +33,9 @@ const (
 	noneWord    = "/none"
 )
 
+// sendChoice names the answers to whether what was filled in is sent.
+const sendChoice = "[Y send, e edit, d decline, c cancel]"
+
 // endedDialog ends a dialog without an answer.
 type endedDialog struct{ action mcp.ElicitAction }
 
@@ -90,13 +93,13 @@ func result(content jsontext.Value, err error) (*mcp.ElicitResult, error) {
 
 // form asks for the fields of a form one after the other. The user reviews the answers, and may change
 // them, before they are sent.
-func (d *dialog) form(ctx context.Context, schema jsontext.Value) (*mcp.ElicitResult, error) {
-	form, err := formOf(schema)
+func (d *dialog) form(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	form, err := formOf(p.RequestedSchema)
 	if err != nil {
 		return nil, err
 	}
 	d.message("(an empty line leaves out an optional field; %s or %s ends it without an answer)", declineWord, cancelWord)
-	return result(d.fill(ctx, form))
+	return result(d.fill(ctx, form, host.SecretFields(p)))
 }
 
 // formOf returns the form of an elicitation.
@@ -108,24 +111,35 @@ func formOf(schema jsontext.Value) (*mcp.ElicitSchema, error) {
 	return form, nil
 }
 
-func (d *dialog) fill(ctx context.Context, form *mcp.ElicitSchema) (jsontext.Value, error) {
+// fill asks for the fields of a form. It does not show again what was typed for the secret ones.
+func (d *dialog) fill(ctx context.Context, form *mcp.ElicitSchema, secret []string) (jsontext.Value, error) {
 	given := make(map[string]jsontext.Value)
 	for again := false; ; again = true {
 		for _, field := range form.Fields {
-			value, err := d.field(ctx, field, given[field.Name], again)
+			value, err := d.field(ctx, field, given[field.Name], again, slices.Contains(secret, field.Name))
 			if err != nil {
 				return nil, err
 			}
 			given[field.Name] = value
 		}
-		var members []member
+		var members, shown []member
 		for _, field := range form.Fields {
 			if value := given[field.Name]; value != nil {
 				members = append(members, member{field.Name, value})
+				if slices.Contains(secret, field.Name) {
+					value = quoted(host.Hidden)
+				}
+				shown = append(shown, member{field.Name, value})
 			}
 		}
 		content := join(members)
-		answer, err := d.choose(ctx, "Send "+cleanLine(string(content))+"? [Y send, e edit, d decline, c cancel]", "yes", "edit", "decline", "no", "cancel")
+		text := cleanLine(string(join(shown)))
+		question := "Send " + text + "? "
+		if cutAt(question, d.width()-1) < len(question) { // the names of fields are text of the server
+			d.printWrapped("  %s", text)
+			question = "Send it? "
+		}
+		answer, err := d.choose(ctx, question+sendChoice, "yes", "edit", "decline", "no", "cancel")
 		switch {
 		case err != nil:
 			return nil, err
@@ -141,11 +155,14 @@ func (d *dialog) fill(ctx context.Context, form *mcp.ElicitSchema) (jsontext.Val
 
 // field asks for one field until the answer is valid, or is empty for an optional field. In an edit
 // an empty line keeps the answer before.
-func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.Value, edit bool) (jsontext.Value, error) {
+func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.Value, edit, secret bool) (jsontext.Value, error) {
 	label, hint := describeField(f)
 	want := hint
 	if edit && before != nil {
 		hint = "Enter keeps " + string(before)
+		if secret {
+			hint = "Enter keeps what you have typed"
+		}
 		if !f.Required {
 			hint += "; " + noneWord + " leaves it out"
 		}
@@ -170,6 +187,9 @@ func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 		}
 		if value, ok := answerOf(f.Schema, line); ok {
 			return value, nil
+		}
+		if secret {
+			line = host.Hidden
 		}
 		d.message("found %s, want %s", cleanLine(line), cleanLine(want))
 	}

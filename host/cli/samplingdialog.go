@@ -34,7 +34,7 @@ func (d *dialog) editSampling(ctx context.Context, asked *host.ServerQuestion, a
 		if asked.Review == host.ReviewRequest {
 			question = "Let the model get it? "
 		}
-		switch answer, err := d.choose(ctx, question+"[Y send, e edit, d decline, c cancel]", "yes", "edit", "decline", "no", "cancel"); {
+		switch answer, err := d.choose(ctx, question+sendChoice, "yes", "edit", "decline", "no", "cancel"); {
 		case err != nil:
 			return err
 		case answer == "yes":

@@ -110,7 +110,7 @@ func (m *Main) askServerAnswer(ctx context.Context, d *dialog, asked *consent.Qu
 	case consent.KindURL:
 		answer, err = d.url(ctx, server.Elicit)
 	case consent.KindForm:
-		answer, err = d.form(ctx, server.Elicit.RequestedSchema)
+		answer, err = d.form(ctx, server.Elicit)
 	default:
 		return d.sampling(ctx, server)
 	}

@@ -311,3 +311,29 @@ func TestLongMessageOfAServerBeginsNoLineOfACommand(t *testing.T) {
 		}
 	}
 }
+
+func TestSecretOfAFormIsNotShownAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := hotelForm()
+		asked.Elicit.RequestedSchema = jsontext.Value(`{"type":"object","properties":{"f1":{"type":"string","title":"Your password"},"f2":{"type":"integer","title":"PIN"},"town":{"type":"string"}},"required":["f1","f2"]}`)
+		_, typed, answer := asks(t, asked)
+		text := ""
+		for _, line := range []string{"y\n", "hunter2\n", "12three4\n", "7654\n", "Rome\n", "e\n", "\n", "\n", "\n", "\n"} {
+			text = typed(line)
+		}
+		for _, secret := range []string{"hunter2", "12three4", "7654"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("got %s, want %s hidden", text, secret)
+			}
+		}
+		for _, want := range []string{`Send {"f1":"[hidden]","f2":"[hidden]","town":"Rome"}?`, "found [hidden], want an integer", "Enter keeps what you have typed"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("got %s, want %q", text, want)
+			}
+		}
+		if got := answer(); got != `accept {"f1":"hunter2","f2":7654,"town":"Rome"}` {
+			t.Errorf("got %q, want what was typed", got)
+		}
+	})
+}

@@ -258,3 +258,22 @@ func TestServerThatImitatesAnotherIsMarked(t *testing.T) {
 		<-p.ended
 	})
 }
+
+func TestSecretOfAFormIsInNoRecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(new(mcpserver.MemoryStore), true)
+		p := d.askServer(t, t.Context(), formQuestion(func(q *host.ServerQuestion) {
+			q.Elicit.RequestedSchema = jsontext.Value(`{"type":"object","properties":{"f1":{"type":"string","title":"Password"}}}`)
+		}))
+		if err := d.Answer(t.Context(), p.ID, serverAnswer(`{"action":"accept","content":{"f1":"hunter2"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-p.ended; err != nil || string(p.answer.Content) != `{"f1":"hunter2"}` {
+			t.Fatalf("got %s, %v, want the answer", p.answer.Content, err)
+		}
+		if got := fmt.Sprintf("%+v", d.records); len(d.records) == 0 || strings.Contains(got, "hunter2") {
+			t.Errorf("got %s, want a record without the secret", got)
+		}
+	})
+}

@@ -42,10 +42,20 @@ type Question struct {
 	Server *ServerQuestion
 }
 
+// File is an image or a sound of a question.
+type File struct {
+	Name, MIMEType string
+	Bytes          int
+	// Kept: InboxSource.File returns the content.
+	Kept bool
+}
+
 // ServerQuestion is what the user gives as the answer to a question of a server.
 type ServerQuestion struct {
-	// Form is the schema of a form, nil if the server asks for none.
-	Form jsontext.Value
+	// Form is the schema of a form, nil if the server asks for none, and Secrets are the names of its fields that ask for
+	// a secret.
+	Form    jsontext.Value
+	Secrets []string
 	// URL is the address to open, which has the host Host. It is empty if there is none.
 	URL, Host string
 	// Prompt is a sampling request that the model of a client gets, which the user may change.

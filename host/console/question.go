@@ -28,11 +28,24 @@ func newQuestionView(q *Question) *questionView {
 	v := &questionView{Question: q, JSON: "{}", Reply: q.Server.Reply}
 	if q.Server.Form != nil {
 		v.Fields, v.HasForm = newForm(q.Server.Form, nil)
+		maskSecrets(v.Fields, q.Server.Secrets)
 	}
 	if p := q.Server.Prompt; p != nil {
 		v.System, v.Texts = p.System, p.Texts
 	}
 	return v
+}
+
+// maskSecrets makes the inputs of some fields show no text.
+func maskSecrets(fields []*field, names []string) {
+	for _, name := range names {
+		path := string(jsontext.Pointer("").AppendToken(name))
+		for _, f := range fields {
+			if f.Name == path && (f.Input == textInput || f.Input == numberInput) {
+				f.Type = "password"
+			}
+		}
+	}
 }
 
 // questionOf returns the question with a number, or nil.

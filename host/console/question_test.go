@@ -101,3 +101,15 @@ func TestAnswerOfTheUserReachesTheServer(t *testing.T) {
 		t.Errorf("got %d, %s, want that it no longer waits", response.StatusCode, body)
 	}
 }
+
+func TestSecretOfAFormIsMaskedOnThePage(t *testing.T) {
+	t.Parallel()
+	form := `{"type":"object","properties":{"a/b":{"type":"string","title":"Password"},"n":{"type":"integer","title":"PIN"},"town":{"type":"string"}}}`
+	s := &source{inbox: console.Inbox{Questions: []console.Question{{ID: "1", Text: "A form", Server: &console.ServerQuestion{Form: []byte(form), Secrets: []string{"a/b", "n"}}}}}}
+	page := enter(t, newConsole(t, s)).get("inbox/questions/1")
+	for _, want := range []string{`<input type="password" name="/a~1b"`, `<input type="password" name="/n"`, `<textarea name="/town"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("got %s, want %s", page, want)
+		}
+	}
+}

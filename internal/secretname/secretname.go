@@ -62,6 +62,27 @@ var (
 	}
 )
 
+// ForeignPasswords returns words for a password in other languages, as they are written, in small letters.
+func ForeignPasswords() []string {
+	return []string{
+		"passwort", "kennwort", "mot de passe", "contraseña", "palavra passe", "parola d ordine", "wachtwoord", "hasło", "heslo", "lozinka",
+		"lösenord", "passord", "adgangskode", "salasana", "jelszó", "parolă", "şifre", "mật khẩu", "kata sandi", "пароль", "пароля", "κωδικός πρόσβασης",
+		"סיסמה", "كلمة المرور", "كلمة السر", "पासवर्ड", "รหัสผ่าน", "비밀번호", "パスワード", "暗証番号", "密码", "密碼", "口令",
+	}
+}
+
+// HavePassword reports whether some of the words are one of the passwords, or begin or end with one. Scripts other
+// than Latin may not separate words.
+func HavePassword(words, passwords []string) bool {
+	text := strings.Join(words, " ")
+	return slices.ContainsFunc(passwords, func(password string) bool {
+		if strings.IndexFunc(password, func(r rune) bool { return r == ' ' || r > unicode.MaxASCII }) >= 0 {
+			return strings.Contains(text, password)
+		}
+		return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, password) || strings.HasSuffix(word, password) })
+	})
+}
+
 // maxWords limits the words of one entry of uses, such as one time password.
 const maxWords = 3
 

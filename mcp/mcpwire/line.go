@@ -47,7 +47,8 @@ type Line struct {
 	// Milliseconds is the time from the request to its response, if the request was seen.
 	Milliseconds float64 `json:"ms,omitzero"`
 
-	session string // the id of the session, over Streamable HTTP
+	session string       // the id of the session, over Streamable HTTP
+	secret  secretFields // of the forms in the message
 }
 
 // HTTPLine is the part of a Line that HTTP adds.
@@ -118,6 +119,9 @@ func (l *Line) read(data jsontext.Value, f form) {
 		l.Client = clientIn(payload)
 	}
 	if len(payload) > 0 {
+		if l.secret = secretFieldsIn(&m); l.secret != nil {
+			f.secretField = l.secret.inSchema
+		}
 		l.Payload, l.Cut = redacted(payload, f)
 	}
 }

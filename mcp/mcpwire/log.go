@@ -47,6 +47,7 @@ type shared struct {
 	w       io.Writer
 	waiting requests
 	clients clients
+	forms   forms
 }
 
 // NewLog returns a Log that writes to w. Each line is one call of Write, and no two calls are made at
@@ -95,6 +96,7 @@ func (s *shared) write(line *Line) {
 		s.clients.name(line)
 	}
 	s.waiting.complete(line, s.maxWaiting)
+	s.forms.complete(line)
 	if line.Sent {
 		s.clients.open(line)
 	}

@@ -63,6 +63,8 @@ type form struct {
 	most    int  // bytes of the value, about
 	maxText int  // bytes of a text in it
 	brief   bool // without the members of aboutPeer
+	// secretField reports whether a member of the object at a path is a secret although its name does not say so. It may be nil.
+	secretField func(path []string, name string) bool
 }
 
 // redacted returns a JSON value without secrets. It reports whether something was shortened or left out
@@ -221,7 +223,7 @@ func (p *printer) member() error {
 	}
 	p.text(name)
 	p.out.WriteByte(':')
-	if isSecret(name) && p.in.PeekKind() != 'n' {
+	if (isSecret(name) || p.secretField != nil && p.secretField(p.path, name)) && p.in.PeekKind() != 'n' {
 		if p.in.PeekKind() != '{' || !p.namesSchemas() {
 			p.text(redactedText)
 			return p.in.SkipValue()

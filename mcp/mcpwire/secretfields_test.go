@@ -1,0 +1,88 @@
+package mcpwire_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpwire"
+)
+
+// answeredForm are the messages of a form with the field f1 and its answer, in each era and over HTTP, where the answer has another
+// connection.
+func answeredForm(message, field string) map[string][]mcp.WireMessage {
+	params := fmt.Sprintf(`{"message":%q,"requestedSchema":{"type":"object","properties":{"f1":%s,"town":{"type":"string","title":"Town"}}}}`, message, field)
+	const answer = `{"action":"accept","content":{"f1":"hunter2","town":"Rome"}}`
+	ask := []byte(`{"id":7,"method":"elicitation/create","params":` + params + `}`)
+	return map[string][]mcp.WireMessage{
+		"session": {{Conn: 1, Data: ask}, {Conn: 1, Sent: true, Data: []byte(`{"id":7,"result":` + answer + `}`)}},
+		"HTTP":    {{Conn: 1, Data: ask}, {Conn: 2, Sent: true, Data: []byte(`{"id":7,"result":` + answer + `}`)}},
+		"stateless": {
+			{Conn: 1, Data: []byte(`{"id":1,"result":{"resultType":"input_required","inputRequests":{"a/b":{"method":"elicitation/create","params":` + params + `}}}}`)},
+			{Conn: 2, Sent: true, Data: []byte(`{"id":2,"method":"tools/call","params":{"name":"t","inputResponses":{"a/b":` + answer + `}}}`)},
+		},
+	}
+}
+
+func TestAnswersToFieldsThatMeanASecretAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		message, field string
+		secret         bool
+	}{
+		{"Sign in", `{"type":"string","title":"Your password"}`, true},
+		{"Sign in", `{"type":"string","title":"API key"}`, true},
+		{"Sign in", `{"type":"string","title":"Passwort"}`, true},
+		{"Sign in", `{"type":"string","title":"Contraseña"}`, true},
+		{"Sign in", `{"type":"string","title":"パスワード"}`, true},
+		{"Sign in", `{"type":"string","description":"The access token of your account"}`, true},
+		{"Sign in", `{"type":"string","format":"password"}`, true},
+		{"Sign in", `{"type":"string","writeOnly":true}`, true},
+		{"Please enter your password", `{"type":"string"}`, true},
+		{"Sign in", `{"type":"string","title":"Name"}`, false},
+		{"Sign in", `{"type":"string","title":7}`, false},
+	} {
+		for era, messages := range answeredForm(test.message, test.field) {
+			for _, o := range []*mcpwire.LogOptions{nil, {JSON: true}, {MaxText: 16}} {
+				got := logged(o, messages...)
+				if strings.Contains(got, "hunter2") == test.secret || !strings.Contains(got, `"f1"`) {
+					t.Errorf("%s, %s, %s: got %s, want the answer left out: %t", era, test.message, test.field, got, test.secret)
+				}
+				if all := strings.Contains(test.message, "password"); strings.Contains(got, "Rome") == all {
+					t.Errorf("%s, %s, %s: got %s, want the other field shown", era, test.message, test.field, got)
+				}
+			}
+		}
+	}
+}
+
+// What a server suggests as a secret is one, too, and a field of the same name in another form is none.
+func TestOnlyTheFormThatAsksForASecretHasOne(t *testing.T) {
+	t.Parallel()
+	for era, messages := range answeredForm("Sign in", `{"type":"string","title":"Password","default":"sugg3sted"}`) {
+		other := answeredForm("Where?", `{"type":"string"}`)[era]
+		for i := range other {
+			other[i].Data = []byte(strings.NewReplacer(`"id":7`, `"id":8`, `a/b`, `c`, `hunter2`, `sea`).Replace(string(other[i].Data)))
+		}
+		got := logged(nil, append(messages, other...)...)
+		if strings.Contains(got, "hunter2") || strings.Contains(got, "sugg3sted") || !strings.Contains(got, `"f1":"sea"`) {
+			t.Errorf("%s: got %s, want the secrets alone left out", era, got)
+		}
+	}
+}
+
+// A server that asks for many secrets does not get the log to forget some.
+func TestWhereTooManyFormsHaveSecretsNoAnswerIsShown(t *testing.T) {
+	t.Parallel()
+	var messages []mcp.WireMessage
+	for i := range 1100 {
+		messages = append(messages, mcp.WireMessage{Conn: 1, Data: fmt.Appendf(nil, `{"id":%d,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"f":{"title":"Password"}}}}}`, i)})
+	}
+	for _, i := range []int{0, 1099} {
+		messages = append(messages, mcp.WireMessage{Conn: 1, Sent: true, Data: fmt.Appendf(nil, `{"id":%d,"result":{"action":"accept","content":{"f":"hunter2"}}}`, i)})
+	}
+	if got := logged(nil, messages...); strings.Contains(got, "hunter2") || !strings.Contains(got, `{"f":"[redacted]"}`) {
+		t.Errorf("got %s, want both answers left out", got[len(got)-300:])
+	}
+}
