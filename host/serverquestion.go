@@ -18,7 +18,8 @@ type ServerQuestion struct {
 	Principal mcp.Principal
 	Client    string
 	Session   string
-	// Imitates is the key of another server that the texts of the question imitate, or empty.
+	// Imitates is the key of another server that the texts of the question imitate, ImitatesHost if they imitate the host,
+	// or empty.
 	Imitates string
 	// Elicit is a form or an address. It is nil if Sampling is set.
 	Elicit *mcp.ElicitParams
@@ -29,6 +30,17 @@ type ServerQuestion struct {
 	Review Review
 	// Reply is the answer of the client's model. It is nil unless Review is ReviewReply.
 	Reply *mcp.CreateMessageResult
+}
+
+// ImitatesHost is the key of the host among those that a text may imitate.
+const ImitatesHost = "fondaco"
+
+// Imitation names for people what ServerQuestion.Imitates means.
+func Imitation(key string) string {
+	if key == ImitatesHost {
+		return "this host, Fondaco"
+	}
+	return fmt.Sprintf("the server %q", key)
 }
 
 // Review is the part of a sampling request that the user decides about.

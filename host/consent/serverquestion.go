@@ -99,7 +99,7 @@ func serverQuestion(asked *host.ServerQuestion) (Question, error) {
 	}
 	content := ""
 	if asked.Imitates != "" {
-		q.add(DetailWarning, "its text imitates the server %q, which does not ask", asked.Imitates)
+		q.add(DetailWarning, "its text imitates %s, which does not ask", host.Imitation(asked.Imitates))
 	}
 	switch asks := fmt.Sprintf("The server %q ", asked.Server); {
 	case asked.Elicit == nil:

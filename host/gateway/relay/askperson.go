@@ -142,7 +142,7 @@ func (q *questions) personQuestion(method string, params any) (*host.ServerQuest
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
 		}
 		p.SystemPrompt = shownText(p.SystemPrompt)
-		asked.Imitates, asked.Sampling = q.imitated(p.SystemPrompt, nil), p
+		asked.Imitates, asked.Sampling = q.imitatedBySampling(p), p
 	}
 	return asked, nil
 }

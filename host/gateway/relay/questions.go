@@ -38,7 +38,7 @@ func (q *questions) relayedQuestion(method string, params any) (any, error) {
 		p.RequestedSchema = form
 		p.Message = q.withName(p.Message, p.RequestedSchema)
 	case *mcp.CreateMessageParams:
-		p.SystemPrompt = q.withPromptName(p.SystemPrompt)
+		p.SystemPrompt = q.withPromptName(p)
 		if err := showSampling(p); err != nil {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
 		}
@@ -127,7 +127,7 @@ func (q *questions) relayed(have link.Capabilities) link.Capabilities {
 func (q *questions) withName(message string, schema jsontext.Value) string {
 	front := fmt.Sprintf("The server %q asks", q.Key)
 	if other := q.imitated(message, schema); other != "" {
-		front += fmt.Sprintf(" (it is not the server %q, which its text imitates)", other)
+		front += fmt.Sprintf(" (it is not %s, which its text imitates)", host.Imitation(other))
 	}
 	message = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(message))
 	if !strings.Contains(message, "\n") {
@@ -136,28 +136,70 @@ func (q *questions) withName(message string, schema jsontext.Value) string {
 	return front + ":\n> " + strings.ReplaceAll(shownText(message), "\n", "\n> ")
 }
 
-// withPromptName returns a system prompt that says first who has written it.
-func (q *questions) withPromptName(prompt string) string {
+// withPromptName returns the system prompt of a sampling request, which says first who has written it, and that it is
+// not another server that the request imitates.
+func (q *questions) withPromptName(p *mcp.CreateMessageParams) string {
 	front := fmt.Sprintf("This request is from the MCP server %q", q.Key)
-	if prompt == "" {
+	if other := q.imitatedBySampling(p); other != "" {
+		front += fmt.Sprintf(" (not from %s, which its text imitates)", host.Imitation(other))
+	}
+	if p.SystemPrompt == "" {
 		return front + "."
 	}
-	return front + ", which has written all that follows.\n\n" + shownText(prompt)
+	return front + ", which has written all that follows.\n\n" + shownText(p.SystemPrompt)
 }
 
-// imitated returns the key of another upstream that a question imitates in its message or in
+// imitated returns the key of another upstream or of the host that a question imitates in its message or in
 // the texts of its form, or "".
 func (q *questions) imitated(message string, schema jsontext.Value) string {
-	others := q.otherKeys()
-	if key := host.ImitatedTitle(message, others); key != "" {
-		return key
-	}
-	found := ""
+	texts := []string{message}
 	_, _ = mapStrings(schema, isText, func(text string) string {
-		if found == "" {
-			found = host.ImitatedTitle(text, others)
-		}
+		texts = append(texts, text)
 		return text
 	})
-	return found
+	return q.imitatedIn(texts)
+}
+
+// imitatedBySampling returns the key of another upstream or of the host that a sampling request imitates in its system
+// prompt, the texts of its messages or of its tools, or "".
+func (q *questions) imitatedBySampling(p *mcp.CreateMessageParams) string {
+	texts := []string{p.SystemPrompt}
+	for _, m := range p.Messages {
+		texts = append(texts, textsOf(m.Content)...)
+	}
+	for _, t := range p.Tools {
+		texts = append(texts, t.Title, t.Description)
+	}
+	return q.imitatedIn(texts)
+}
+
+// textsOf returns the texts of contents that a person reads.
+func textsOf(contents mcp.Contents) (texts []string) {
+	for _, content := range contents {
+		switch c := content.(type) {
+		case mcp.TextContent:
+			texts = append(texts, c.Text)
+		case mcp.EmbeddedResource:
+			texts = append(texts, c.Resource.Text)
+		case mcp.ResourceLink:
+			texts = append(texts, c.Title, c.Description)
+		case mcp.ToolResultContent:
+			texts = append(texts, textsOf(c.Content)...)
+		}
+	}
+	return texts
+}
+
+// imitatedIn returns the key of another upstream, or that of the host, which some texts imitate, or "".
+func (q *questions) imitatedIn(texts []string) string {
+	others := q.otherKeys()
+	if q.Key != host.ImitatesHost {
+		others = append(others, host.ImitatesHost)
+	}
+	for _, text := range texts {
+		if key := host.ImitatedTitle(text, others); key != "" {
+			return key
+		}
+	}
+	return ""
 }
