@@ -59,6 +59,9 @@ func consoleQuestion(asked *consent.Question, watched bool) console.Question {
 	for _, d := range asked.Details {
 		q.Details = append(q.Details, console.Detail(d))
 	}
+	for _, f := range asked.Files {
+		q.Files = append(q.Files, console.File{Name: f.Name, MIMEType: f.MIMEType, Bytes: f.Bytes, Kept: f.Kept})
+	}
 	return q
 }
 
@@ -124,6 +127,15 @@ func (s *consoleSource) consoleApproval(q *approvalQuestion) console.Approval {
 		})
 	}
 	return a
+}
+
+// File implements console.InboxSource.
+func (s *consoleSource) File(ctx context.Context, question string, n int) ([]byte, error) {
+	q := s.host.questions
+	if q == nil {
+		return nil, consent.ErrUnknown
+	}
+	return q.calls.Queue.File(ctx, question, n)
 }
 
 // Answer implements console.InboxSource. It is "fondaco answer", where a code is needed with the

@@ -13,6 +13,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "a question of a server that the user of the host answers", defaultWait)
 	claim.Limit(t, "questions of one server that wait: for one caller; in all", maxServerQuestions, maxServerGroup)
 	claim.Limit(t, "a question that waits, without its answer", claim.Bytes(maxQuestionBytes))
+	claim.Limit(t, "images and sounds of a question of a server that the inbox shows; the bytes of one; of all", maxFiles, claim.Bytes(maxFileBytes), claim.Bytes(maxFilesBytes))
 	claim.Limit(t, "wrong codes for one question", maxTries)
 	claim.Limit(t, "wrong codes that a host accepts in all; after which time one of them no longer counts", maxWrongCodes, wrongCodeTime)
 	claim.Limit(t, "grants of one principal; time of one for a session", maxGrants, sessionTime)

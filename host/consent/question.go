@@ -22,6 +22,8 @@ type Question struct {
 	Text string `json:"text"`
 	// Details are shown below the text.
 	Details []Detail `json:"details,omitzero"`
+	// Files are the images and sounds that details only name, up to 8.
+	Files []File `json:"files,omitzero"`
 	// Schema is the JSON Schema of the answer, an object.
 	Schema jsontext.Value `json:"schema"`
 	// Owner is the caller or the server that caused the question, which counts to its share.

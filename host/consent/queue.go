@@ -82,7 +82,11 @@ func (q *Queue) Ask(ctx context.Context, asked Question) (Question, error) {
 	if err != nil {
 		return asked, fmt.Errorf("question: %w", err)
 	}
-	created, err := q.store.Create(ctx, keyOf(asked.ID), raw, asked.Expires.Sub(asked.Created))
+	ttl := asked.Expires.Sub(asked.Created)
+	if err := q.keepFiles(ctx, &asked, ttl); err != nil {
+		return asked, err
+	}
+	created, err := q.store.Create(ctx, keyOf(asked.ID), raw, ttl)
 	switch {
 	case err != nil:
 		return asked, fmt.Errorf("question: %w", err)
@@ -124,7 +128,7 @@ func (q *Queue) makeRoom(ctx context.Context, open []Question, asked Question) e
 	newest := slices.MaxFunc(candidates, func(a, b Question) int {
 		return cmp.Or(cmp.Compare(byOwner[a.Owner], byOwner[b.Owner]), cmp.Compare(numberOf(a.ID), numberOf(b.ID)))
 	})
-	return q.Withdraw(ctx, newest.ID)
+	return q.withdraw(ctx, &newest)
 }
 
 // next returns the number of the next question.

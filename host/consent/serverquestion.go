@@ -70,7 +70,7 @@ func (c *Calls) AskPerson(ctx context.Context, asked *host.ServerQuestion) (*hos
 		}
 		return nil, err
 	}
-	defer func() { _ = c.Queue.Withdraw(context.WithoutCancel(ctx), q.ID) }() // otherwise it expires
+	defer func() { _ = c.Queue.withdraw(context.WithoutCancel(ctx), &q) }() // otherwise it expires
 	waiting, stop := context.WithTimeout(ctx, c.options.Wait)
 	defer stop()
 	switch a, err := c.Queue.Wait(waiting, q.ID); {
@@ -89,11 +89,13 @@ func (c *Calls) AskPerson(ctx context.Context, asked *host.ServerQuestion) (*hos
 
 // serverQuestion returns what is stored of a question of a server.
 func serverQuestion(asked *host.ServerQuestion) (Question, error) {
-	subject, err := json.Marshal(asked, json.Deterministic(true))
+	stored, files := withoutFiles(asked)
+	subject, err := json.Marshal(stored, json.Deterministic(true))
 	if err != nil {
 		return Question{}, fmt.Errorf("question of the server %q: %w", asked.Server, err)
 	}
 	q := Question{
+		Files: files,
 		Owner: "server " + asked.Server + " for " + asked.Caller(), Group: "server " + asked.Server,
 		Principal: asked.Principal.String(), Client: asked.Client, Subject: subject,
 	}
@@ -182,7 +184,7 @@ func (q *Question) addSampling(asked *host.ServerQuestion) {
 	}
 	for i, m := range p.Messages {
 		for _, content := range m.Content {
-			q.add(fmt.Sprintf("%d %s", i+1, host.EscapeUnprintable(string(m.Role))), "%s", contentText(content))
+			q.add(messageDetail(i, &m), "%s", contentText(content))
 		}
 	}
 	if text := preferences(p); text != "" {
@@ -201,6 +203,11 @@ func (q *Question) addSampling(asked *host.ServerQuestion) {
 	}
 }
 
+// messageDetail is the name of the details of a message.
+func messageDetail(i int, m *mcp.SamplingMessage) string {
+	return fmt.Sprintf("%d %s", i+1, host.EscapeUnprintable(string(m.Role)))
+}
+
 // contentText describes a content block of a message in words.
 func contentText(content mcp.Content) string {
 	switch c := content.(type) {
@@ -210,7 +217,23 @@ func contentText(content mcp.Content) string {
 		return fmt.Sprintf("(an image, %s, %d bytes)", host.EscapeUnprintable(c.MIMEType), len(c.Data))
 	case mcp.AudioContent:
 		return fmt.Sprintf("(audio, %s, %d bytes)", host.EscapeUnprintable(c.MIMEType), len(c.Data))
+	case mcp.ToolResultContent:
+		result := c
+		result.Content = new(fileTaker).take("", c.Content)
+		text := rawText(result)
+		for _, one := range c.Content {
+			switch one.(type) {
+			case mcp.ImageContent, mcp.AudioContent:
+				text += "\n" + contentText(one)
+			}
+		}
+		return text
 	}
+	return rawText(content)
+}
+
+// rawText returns content as JSON.
+func rawText(content mcp.Content) string {
 	raw, err := json.Marshal(content)
 	if err != nil {
 		return "(content that cannot be shown)"

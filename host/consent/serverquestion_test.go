@@ -1,10 +1,12 @@
 package consent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -253,6 +255,73 @@ func TestServerThatImitatesAnotherIsMarked(t *testing.T) {
 		p := d.askServer(t, ctx, formQuestion(func(q *host.ServerQuestion) { q.Imitates = "github" }))
 		if got := p.Details[0]; got.Name != "warning" || !strings.Contains(got.Text, `imitates the server "github"`) {
 			t.Errorf("got %+v, want a warning first", got)
+		}
+		stop()
+		<-p.ended
+	})
+}
+
+// The images and sounds of a request are kept beside the question, which every list of questions reads.
+func TestImagesOfASamplingRequestAreKeptWhileItWaits(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-362")
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mcpserver.MemoryStore)
+		d := newDesk(store, true)
+		image := bytes.Repeat([]byte("i"), 300<<10)
+		taken := mcp.ToolResultContent{ToolUseID: "1", Content: mcp.Contents{mcp.Audio(image, "audio/wav")}}
+		contents := mcp.Contents{mcp.Text("Look"), mcp.Image(image, "image/png"), taken, mcp.Image(make([]byte, 600<<10), "image/png"), mcp.Image(image, "image/\u202egif")}
+		for range 5 {
+			contents = append(contents, mcp.Image(image, "image/png"))
+		}
+		asked := formQuestion(func(q *host.ServerQuestion) {
+			q.Elicit, q.Sampling = nil, &mcp.CreateMessageParams{MaxTokens: 9, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: contents}}}
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		p := d.askServer(t, ctx, asked)
+		if kept := len(asked.Sampling.Messages[0].Content[1].(mcp.ImageContent).Data); kept != len(image) {
+			t.Errorf("got %d bytes left in what the model gets, want %d", kept, len(image))
+		}
+		if len(p.Subject) > 4<<10 || p.Details[1].Text != "(an image, image/png, 307200 bytes)" || !strings.HasSuffix(p.Details[2].Text, "\n(audio, audio/wav, 307200 bytes)") {
+			t.Errorf("got %d bytes and %.300q, want the files named and not in the question", len(p.Subject), p.Details)
+		}
+		var kept []bool
+		for n, f := range p.Files {
+			kept = append(kept, f.Kept)
+			got, err := d.Queue.File(t.Context(), p.ID, n)
+			if f.Kept != (err == nil) || f.Kept && !bytes.Equal(got, image) || f.Name != "1 user" || f.Bytes == 0 {
+				t.Errorf("file %d: got %d bytes, %v, want those of %+v", n, len(got), err, f)
+			}
+		}
+		// One is too large, and the others have more bytes than are kept.
+		if want := []bool{true, true, false, true, false, false, false, false}; !slices.Equal(kept, want) || p.Files[3].MIMEType != `image/\u202egif` {
+			t.Errorf("got %+v, want %v kept", p.Files, want)
+		}
+		for _, n := range []int{-1, 8} {
+			if _, err := d.Queue.File(t.Context(), p.ID, n); !errors.Is(err, consent.ErrUnknown) {
+				t.Errorf("file %d: got %v, want %v", n, err, consent.ErrUnknown)
+			}
+		}
+		stop()
+		<-p.ended
+		if keys, err := store.List(t.Context(), "questionfiles/", "", 10); err != nil || len(keys) > 0 {
+			t.Errorf("got %q, %v, want no file left", keys, err)
+		}
+	})
+}
+
+// What a model has answered may be an image, too.
+func TestImageOfAModelIsShownBeforeTheServerGetsIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(new(mcpserver.MemoryStore), true)
+		ctx, stop := context.WithCancel(t.Context())
+		p := d.askServer(t, ctx, formQuestion(func(q *host.ServerQuestion) {
+			q.Elicit, q.Sampling, q.Review = nil, new(mcp.CreateMessageParams), host.ReviewReply
+			q.Reply = &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Image([]byte("i"), "image/png")}, Model: "m"}
+		}))
+		if got, err := d.Queue.File(t.Context(), p.ID, 0); string(got) != "i" || err != nil || p.Files[0].Name != consent.DetailReply {
+			t.Errorf("got %q, %v, %+v, want the image of the answer", got, err, p.Files)
 		}
 		stop()
 		<-p.ended

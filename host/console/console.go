@@ -118,6 +118,7 @@ func New(o Options) *Console {
 	c.page("GET", "/inbox", c.inbox)
 	c.page("GET", "/inbox/questions/{id}", c.question)
 	c.page("POST", "/inbox/questions/{id}", c.answer)
+	c.page("GET", "/inbox/questions/{id}/files/{n}", c.questionFile)
 	c.page("POST", "/inbox/approvals/{id}", c.approve)
 	c.page("GET", "/traffic", c.messages)
 	c.page("GET", "/recordings", c.recordings)

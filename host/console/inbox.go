@@ -38,6 +38,8 @@ type Question struct {
 	Code string
 	// ReadOnly: the answer may allow all read-only tools of the server.
 	ReadOnly bool
+	// Files are the images and sounds of the question, which its details only name.
+	Files []File
 	// Server is what a server asks, or nil for a call.
 	Server *ServerQuestion
 }
@@ -123,6 +125,8 @@ type Answer struct {
 type InboxSource interface {
 	// Inbox returns what waits. It is called about once a second while pages are open.
 	Inbox(context.Context) Inbox
+	// File returns the content of a file of a question that waits.
+	File(ctx context.Context, question string, n int) ([]byte, error)
 	// Answer answers a question, with the rules of "fondaco answer".
 	Answer(ctx context.Context, id string, a Answer) error
 	// ShowCode makes a host show a code for an approval.

@@ -142,6 +142,10 @@ func (s *source) Inbox(context.Context) console.Inbox {
 	return s.inbox
 }
 
+func (s *source) File(_ context.Context, question string, n int) ([]byte, error) {
+	return []byte(fmt.Sprintf("%s/%d", question, n)), s.failure
+}
+
 func (s *source) Answer(_ context.Context, id string, a console.Answer) error {
 	if a.Server != nil {
 		given, err := json.Marshal(a.Server)

@@ -44,7 +44,7 @@ type session struct {
 	ended     chan struct{} // closed when it ends
 	watches   []*watch      // guarded by Console.mu: the oldest first
 	lastWatch int           // guarded by Console.mu: the ID of the last one
-	files     []resultFile  // guarded by Console.mu: of its last result
+	files     []file        // guarded by Console.mu: of its last result
 }
 
 // Link returns a URL that opens the console in one browser, once, within LinkTime. Who has it has

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
@@ -15,6 +16,8 @@ import (
 // questionView is the page of a question of a server.
 type questionView struct {
 	*Question
+	// Blocks are its images and sounds.
+	Blocks []block
 	// Fields are those of its form. Without them the form is written as JSON.
 	Fields  []*field
 	HasForm bool
@@ -70,11 +73,33 @@ func (c *Console) question(w http.ResponseWriter, r *http.Request, s *session) {
 
 // showQuestion shows the page of a question, with why the last answer was not taken.
 func (c *Console) showQuestion(w http.ResponseWriter, s *session, q *questionView, err error) {
+	for i, f := range q.Files {
+		path := ""
+		if f.Kept {
+			path = s.path() + "inbox/questions/" + q.ID + "/files/" + strconv.Itoa(i)
+		}
+		q.Blocks = append(q.Blocks, fileBlock(f.Name+", "+f.MIMEType, f.MIMEType, f.Bytes, path))
+	}
 	v := &view{Title: "Question " + q.ID, Section: "inbox", Still: true, Data: q}
 	if err != nil {
 		v.Message, v.Failed = "Nothing was sent: "+shown(err.Error()), true
 	}
 	c.show(w, s, "question", v)
+}
+
+// questionFile serves an image or a sound of a question.
+func (c *Console) questionFile(w http.ResponseWriter, r *http.Request, _ *session) {
+	asked := c.questionOf(r.Context(), r.PathValue("id"))
+	n, err := strconv.Atoi(r.PathValue("n"))
+	var data []byte
+	if err == nil && asked != nil && n >= 0 && n < len(asked.Files) && asked.Files[n].Kept {
+		data, err = c.source.File(r.Context(), asked.ID, n)
+	}
+	if err != nil || data == nil {
+		http.NotFound(w, r)
+		return
+	}
+	serveFile(w, r, fmt.Sprintf("question-%s-%d", asked.ID, n+1), newFile(asked.Files[n].MIMEType, data))
 }
 
 // answerServer answers a question of a server. If the answer is not taken, the page has what the user

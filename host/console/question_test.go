@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -99,6 +100,44 @@ func TestAnswerOfTheUserReachesTheServer(t *testing.T) {
 	s.inbox = console.Inbox{}
 	if response, body := b.post("inbox/questions/1", "answer", "accept"); response.StatusCode != http.StatusConflict || !strings.Contains(body, "want the code") {
 		t.Errorf("got %d, %s, want that it no longer waits", response.StatusCode, body)
+	}
+}
+
+func TestImagesAndSoundsOfAQuestionAreShownOnItsPage(t *testing.T) {
+	t.Parallel()
+	s := &source{inbox: console.Inbox{Questions: []console.Question{{
+		ID: "7", Text: `The server "poet" asks for the answer of a model`, Server: &console.ServerQuestion{Answers: true}, Files: []console.File{
+			{Name: "1 user", MIMEType: "image/png", Bytes: 3, Kept: true},
+			{Name: "1 user", MIMEType: "audio/wav", Bytes: 3, Kept: true},
+			{Name: "2 user", MIMEType: "image/svg+xml", Bytes: 3, Kept: true},
+			{Name: "2 user", MIMEType: "image/png", Bytes: 9 << 20},
+		},
+	}}}}
+	b := enter(t, newConsole(t, s))
+	page, at := b.get("inbox/questions/7"), b.path+"inbox/questions/7/files/"
+	for _, want := range []string{`<img src="` + at + `0" alt="Image: 1 user, image/png">`, `<audio controls preload="metadata" src="` + at + `1"`, `<a href="` + at + `2" download>`, "9.0 MiB that are not shown"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("got %s, want %s", page, want)
+		}
+	}
+	if strings.Contains(page, at+"3") {
+		t.Errorf("got %s, want no link to what is not kept", page)
+	}
+	for n, want := range []string{"image/png", "audio/wav", "application/octet-stream"} {
+		response, body := b.do(request(http.MethodGet, fmt.Sprint(at, n), nil))
+		attached := strings.HasPrefix(response.Header.Get("Content-Disposition"), "attachment")
+		if response.StatusCode != http.StatusOK || body != fmt.Sprint("7/", n) || response.Header.Get("Content-Type") != want || attached != (n == 2) ||
+			response.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("file %d: got %d, %q, %v, want it as %s", n, response.StatusCode, body, response.Header, want)
+		}
+	}
+	for _, path := range []string{at + "3", at + "4", at + "-1", at + "x", b.path + "inbox/questions/8/files/0"} {
+		if response, _ := b.do(request(http.MethodGet, path, nil)); response.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: got status %d, want 404", path, response.StatusCode)
+		}
+	}
+	if response, _ := serve(b.console, request(http.MethodGet, at+"0", nil)); response.StatusCode == http.StatusOK {
+		t.Error("got an image without the session")
 	}
 }
 

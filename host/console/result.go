@@ -68,10 +68,36 @@ type block struct {
 	URI string
 }
 
-// resultFile is an image, a sound or another file of a result.
-type resultFile struct {
+// file is an image, a sound or another file that a server has sent.
+type file struct {
 	mediaType string // empty for one that a browser must not interpret
 	data      []byte
+}
+
+// newFile returns a file. A browser shows it if that is safe.
+func newFile(mediaType string, data []byte) file {
+	if shownTypes[mediaType] == "" {
+		mediaType = ""
+	}
+	return file{mediaType, data}
+}
+
+// serveFile serves a file, which a browser saves under a name if it does not show it.
+func serveFile(w http.ResponseWriter, r *http.Request, name string, f file) {
+	w.Header().Set("Content-Type", f.mediaType)
+	if f.mediaType == "" {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename=%q`, name))
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data)) // parts of a sound are asked for
+}
+
+// fileBlock shows a file at a path, or says how large it is if that is empty.
+func fileBlock(title, mediaType string, bytes int, path string) block {
+	if path == "" {
+		return block{Title: cutText(title), Text: size(bytes) + " that are not shown"}
+	}
+	return block{Title: cutText(title), Text: size(bytes), Kind: shownTypes[mediaType], File: path}
 }
 
 // shownTypes are the media types that a browser shows, as what. No script can be in one of them.
@@ -97,7 +123,7 @@ func (c *Console) resultOf(s *session, contents []mcp.Content) []block {
 // resultBuilder makes the parts of a result.
 type resultBuilder struct {
 	path, version string // of the URLs of files
-	files         []resultFile
+	files         []file
 	left          int // bytes
 }
 
@@ -122,19 +148,15 @@ func (b *resultBuilder) block(content mcp.Content) block {
 	return block{Title: "Content of a kind that is not known"}
 }
 
-// file keeps a file. A browser shows it if that is safe.
+// file keeps a file, if there is room.
 func (b *resultBuilder) file(title, mediaType string, data []byte) block {
-	out := block{Title: cutText(title), Text: size(len(data)), Kind: shownTypes[mediaType]}
-	if len(data) > b.left || len(b.files) == maxResultFiles {
-		return block{Title: out.Title, Text: out.Text + " that are not shown"}
+	path := ""
+	if len(data) <= b.left && len(b.files) < maxResultFiles {
+		path = b.path + strconv.Itoa(len(b.files)) + "?" + b.version
+		b.left -= len(data)
+		b.files = append(b.files, newFile(mediaType, data))
 	}
-	if out.Kind == "" {
-		mediaType = ""
-	}
-	b.left -= len(data)
-	b.files = append(b.files, resultFile{mediaType, data})
-	out.File = b.path + strconv.Itoa(len(b.files)-1) + "?" + b.version
-	return out
+	return fileBlock(title, mediaType, len(data), path)
 }
 
 // textBlock is a text: as a tree and indented, if it is JSON.
@@ -174,7 +196,7 @@ func isDeep(raw jsontext.Value) bool {
 func (c *Console) resultFile(w http.ResponseWriter, r *http.Request, s *session) {
 	n, err := strconv.Atoi(r.PathValue("n"))
 	c.mu.Lock()
-	var found *resultFile
+	var found *file
 	if err == nil && n >= 0 && n < len(s.files) {
 		found = &s.files[n]
 	}
@@ -183,12 +205,7 @@ func (c *Console) resultFile(w http.ResponseWriter, r *http.Request, s *session)
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", found.mediaType)
-	if found.mediaType == "" {
-		w.Header().Set("Content-Type", "application/octet-stream")
-		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="result-%d"`, n+1))
-	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(found.data)) // parts of a sound are asked for
+	serveFile(w, r, fmt.Sprintf("result-%d", n+1), *found)
 }
 
 // node is a value of a JSON text: one of an object or an array has nodes.
