@@ -94,17 +94,30 @@ func TestHeadersOfTheServerAreSentToItsOriginAlone(t *testing.T) {
 func TestMissingScopesAreLeftToSignIn(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
-	c := mcpauth.NewClient(r.manual())
+	o := r.manual()
+	c := mcpauth.NewClient(o)
 	if err := c.SignIn(t.Context(), r.mcp()); err != nil {
 		t.Fatal(err)
 	}
 	r.needs = []string{"write"}
-	if err := r.fails(c, `with the scopes "write"`); !errors.Is(err, mcpauth.ErrSignInRequired) {
-		t.Errorf("got %v, want ErrSignInRequired", err)
+	err := r.fails(c, `with the scopes "write"`)
+	if e, ok := errors.AsType[*mcpauth.SignInError](err); !errors.Is(err, mcpauth.ErrSignInRequired) || !ok || !slices.Equal(e.MissingScopes, []string{"write"}) {
+		t.Errorf("got %#v, want ErrSignInRequired with the scope", err)
 	}
 	if len(r.asked) != 1 {
 		t.Errorf("the user was asked %d times, want once", len(r.asked))
 	}
+	missing := func(want ...string) {
+		t.Helper()
+		if held, err := mcpauth.NewClient(o).Status(t.Context(), r.mcp()); err != nil || !slices.Equal(held.MissingScopes, want) {
+			t.Errorf("got %+v, %v, want %q missing, for another process, too", held, err, want)
+		}
+	}
+	missing("write")
+	if err := c.SignIn(t.Context(), r.mcp()); err != nil {
+		t.Fatal(err)
+	}
+	missing()
 }
 
 // Two clients with one Store are two processes.

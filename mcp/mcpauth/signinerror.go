@@ -16,6 +16,10 @@ type SignInError struct {
 	// authorization server that does not say whether it supports PKCE. Error names it; the text of
 	// Err does not, so that a program can name a setting of its own instead.
 	Option string
+	// MissingScopes are scopes that the server requires for the request, and that were never requested: its token is
+	// accepted for other requests. With [ClientOptions.ManualSignIn] the next SignIn requests them. The text is that of the
+	// server. It is nil for all other errors.
+	MissingScopes []string
 }
 
 // Error returns the reason, and the option that would help.
@@ -40,13 +44,26 @@ type optionError struct {
 func (e *optionError) Error() string { return e.err.Error() }
 func (e *optionError) Unwrap() error { return e.err }
 
-// newSignInError returns the error of a server, with the option that would prevent it.
+// missingScopesError is an error of a request that needs scopes which a sign-in would request. newSignInError reads
+// them.
+type missingScopesError struct {
+	scopes []string
+	err    error
+}
+
+func (e *missingScopesError) Error() string { return e.err.Error() }
+func (e *missingScopesError) Unwrap() error { return e.err }
+
+// newSignInError returns the error of a server, with the option that would prevent it and the scopes that it is about.
 func newSignInError(server string, err error) *SignInError {
 	e := &SignInError{Server: server, Err: err}
 	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
 		e.Option = "Prefixes"
 	} else if missing, ok := errors.AsType[*optionError](err); ok {
 		e.Option = missing.option
+	}
+	if missing, ok := errors.AsType[*missingScopesError](err); ok {
+		e.MissingScopes = missing.scopes
 	}
 	return e
 }

@@ -61,12 +61,14 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 			held = b.Scopes
 		}
 		scopes := c.scopes(t, ch, held)
-		requested := !slices.ContainsFunc(scopes, func(s string) bool { return s != scopeOfflineAccess && !slices.Contains(held, s) })
+		missing := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == scopeOfflineAccess || slices.Contains(held, s) })
+		requested := len(missing) == 0
 		switch {
 		case c.opts.ManualSignIn && !requested:
 			if err := c.recordMissing(ctx, t, scopes); err != nil {
 				return err
 			}
+			return &missingScopesError{missing, c.prompt(ctx, t, scopes)}
 		case !c.opts.ManualSignIn && c.allowStepUp(step{serverURL(req.URL), operation(req)}, scopes):
 		case requested:
 			return fmt.Errorf("%w: the server requires the scopes %q, also after they were requested: ask its operator to grant them", ErrDenied, wanted)

@@ -19,6 +19,8 @@ type TokenStatus struct {
 	Resource string
 	// Scopes are the granted scopes, if the issuer declares them.
 	Scopes []string
+	// MissingScopes are those that a refused request has lacked since the last sign-in. The next one requests them.
+	MissingScopes []string
 	// Expires is when the access token expires, or zero if the issuer does not
 	// declare it.
 	Expires time.Time
@@ -34,25 +36,26 @@ func (c *Client) Status(ctx context.Context, server string) (*TokenStatus, error
 	if err != nil {
 		return nil, err
 	}
-	g, err := c.storedGrantFor(ctx, u)
+	b, g, err := c.storedGrantFor(ctx, u)
 	if g == nil || err != nil {
 		return nil, err
 	}
+	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return s == scopeOfflineAccess || slices.Contains(b.Scopes, s) })
 	return &TokenStatus{
-		Issuer: g.Issuer, ClientID: g.ClientID, Resource: g.Resource, Scopes: slices.Clone(g.Scopes), Expires: g.Expires,
+		Issuer: g.Issuer, ClientID: g.ClientID, Resource: g.Resource, Scopes: slices.Clone(g.Scopes), MissingScopes: missing, Expires: g.Expires,
 		Usable: g.usable(time.Now()), Renewable: c.tokenSource.renewable(g),
 	}, nil
 }
 
-// storedGrantFor returns the grant for a server, nil if there is none.
-func (c *Client) storedGrantFor(ctx context.Context, u *url.URL) (*grant, error) {
+// storedGrantFor returns the binding of a server and the grant for it, nil if there is none.
+func (c *Client) storedGrantFor(ctx context.Context, u *url.URL) (*binding, *grant, error) {
 	if c.err != nil {
-		return nil, c.err
+		return nil, nil, c.err
 	}
 	b, err := c.boundNow(ctx, u)
 	if b == nil || err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	g, _, err := c.tokenSource.load(ctx, c.key(b))
-	return g, err
+	return b, g, err
 }
