@@ -168,6 +168,10 @@ type Status struct {
 	// WantsKey says, in the state "sign in", that the server wants a key or token from the configuration: it
 	// refuses the one that it got, or does not say where to sign in.
 	WantsKey bool `json:"wantsKey,omitzero"`
+	// MissingScopes are scopes that a refused call has lacked since the user signed in last, at most
+	// MaxMissingScopes of them. The next sign-in requests all. The state is that of the connection, which other
+	// calls use. The text is not trusted.
+	MissingScopes []string `json:"missingScopes,omitempty"`
 	// Retry is the time of the next attempt if the state is failed or suspended.
 	Retry time.Time `json:"retry,omitzero"`
 	// Revision is the protocol revision of the last connection.
@@ -203,5 +207,19 @@ type Status struct {
 	Stderr []string `json:"stderr,omitempty"`
 }
 
-// MaxWaiting limits the waiting definitions in a Status.
-const MaxWaiting = 100
+// MaxWaiting limits the waiting definitions in a Status, and MaxMissingScopes its scopes.
+const (
+	MaxWaiting       = 100
+	MaxMissingScopes = 16
+)
+
+// WaitsForSignIn reports whether a sign-in of the user makes calls possible that the server refuses now. One that
+// wants another key gets none from a sign-in.
+func (s *Status) WaitsForSignIn() bool {
+	return s.State == NeedsSignIn && !s.WantsKey || len(s.MissingScopes) > 0
+}
+
+// WaitsForCredentials reports whether the server waits for a sign-in, or for a key.
+func (s *Status) WaitsForCredentials() bool {
+	return s.State == NeedsSignIn || len(s.MissingScopes) > 0
+}

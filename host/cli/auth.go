@@ -288,6 +288,7 @@ type shownToken struct {
 	Issuer    string    `json:"issuer,omitzero"`
 	ClientID  string    `json:"clientId,omitzero"`
 	Scopes    []string  `json:"scopes,omitempty"`
+	Missing   []string  `json:"missingScopes,omitempty"` // that a refused call has lacked since
 	Expires   time.Time `json:"expires,omitzero"`
 	Renewable bool      `json:"renewable"`
 }
@@ -312,7 +313,11 @@ func (v *authCommand) status(ctx context.Context, m *Main, w *signin.TokenStore,
 		if !s.Expires.IsZero() {
 			expires = s.Expires.Local().Format(time.DateTime)
 		}
-		t.rows = append(t.rows, []string{s.Server, s.State, s.Issuer, strings.Join(s.Scopes, " "), expires})
+		scopes := strings.Join(s.Scopes, " ")
+		if len(s.Missing) > 0 {
+			scopes += "; missing: " + strings.Join(s.Missing, " ")
+		}
+		t.rows = append(t.rows, []string{s.Server, s.State, s.Issuer, strings.TrimPrefix(scopes, "; "), expires})
 	}
 	if len(all) == 0 {
 		m.info("the configuration has no server that uses sign-in")
@@ -326,7 +331,7 @@ func showToken(server string, held *mcpauth.TokenStatus) shownToken {
 	}
 	s := shownToken{
 		Server: server, State: "signed in", Issuer: held.Issuer, ClientID: held.ClientID,
-		Scopes: held.Scopes, Expires: held.Expires, Renewable: held.Renewable,
+		Scopes: held.Scopes, Missing: held.MissingScopes, Expires: held.Expires, Renewable: held.Renewable,
 	}
 	switch {
 	case held.Usable:

@@ -53,7 +53,7 @@ func (h *hostProcess) mendingCommand(s *host.Status) string {
 	switch {
 	case h.inspected != nil:
 		return h.mendingInspected(s)
-	case s.State == host.NeedsSignIn:
+	case s.WaitsForCredentials():
 		return h.main.credentialsCommand(s, h.config)
 	case s.State == host.NeedsApproval, s.WaitingCount > 0:
 		return h.main.approveCommand(s.Key, h.config)

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -291,6 +292,7 @@ func TestServerThatIsSwitchedOnIsNotApproved(t *testing.T) {
 
 func TestConsoleSignsIn(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "E-10")
 	a := newAuthority(t)
 	srv := mcpserver.New("cloud", "1", &mcpserver.Options{Logger: quiet})
 	srv.Tool("now", "The time", func(context.Context, struct{}) (string, error) { return "noon", nil })
@@ -299,6 +301,9 @@ func TestConsoleSignsIn(t *testing.T) {
 		_, page := c.get(t, "servers/cloud")
 		return strings.Contains(page, `id="signin"`), page
 	})
+	if _, page := c.get(t, "inbox"); !strings.Contains(page, "Sign in to cloud?") || !strings.Contains(page, "servers/cloud/signin") || !strings.Contains(page, `<span class="count">1`) {
+		t.Errorf("got %s, want the sign-in in the inbox", page)
+	}
 	if status, page := c.post(t, "servers/cloud/signedin", url.Values{"address": {"http://127.0.0.1/x"}}); status != 409 || !strings.Contains(page, "no sign-in waits") {
 		t.Errorf("got %d, %s, want that none waits", status, page)
 	}
@@ -318,6 +323,9 @@ func TestConsoleSignsIn(t *testing.T) {
 		_, page := c.get(t, "servers/cloud")
 		return strings.Contains(page, `<dt>tools</dt><dd>1</dd>`) && strings.Contains(page, "signed in") && !strings.Contains(page, "signin-link"), page
 	})
+	if _, page := c.get(t, "inbox"); !strings.Contains(page, "Nothing waits for you.") {
+		t.Errorf("got %s, want nothing in the inbox after the sign-in", page)
+	}
 }
 
 // openPage keeps a page of the console open as a browser does, until close is called.

@@ -22,11 +22,11 @@ const approvalAge = 10 * time.Second
 
 // Inbox implements console.InboxSource.
 func (s *consoleSource) Inbox(ctx context.Context) console.Inbox {
+	inbox := console.Inbox{SignIns: s.waitingSignIns()}
 	q := s.host.questions
 	if q == nil {
-		return console.Inbox{}
+		return inbox
 	}
-	var inbox console.Inbox
 	open, err := q.calls.Queue.List(ctx)
 	inbox.CodesShown = q.watched(ctx)
 	inConsole := q.showsInConsole()
@@ -48,6 +48,16 @@ func (s *consoleSource) Inbox(ctx context.Context) console.Inbox {
 		inbox.Problem = err.Error()
 	}
 	return inbox
+}
+
+// waitingSignIns returns the servers that wait for a sign-in or a key, as the page of each shows them.
+func (s *consoleSource) waitingSignIns() (all []console.Server) {
+	for _, status := range s.host.gateway.Status() {
+		if status.WaitsForCredentials() {
+			all = append(all, console.Server{Status: status, Command: s.host.mendingCommand(&status), SignIn: s.signIn(status.Key)})
+		}
+	}
+	return all
 }
 
 func consoleQuestion(asked *consent.Question, watched bool) console.Question {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
@@ -93,6 +94,9 @@ func (s *consoleSource) logStatus(status host.Status) {
 	text := string(status.State)
 	if status.Reason != "" {
 		text += ": " + brief(status.Reason)
+	}
+	if len(status.MissingScopes) > 0 {
+		text += "; a call lacked the scopes " + brief(strings.Join(status.MissingScopes, " "))
 	}
 	s.logs.Add(status.Key, console.LogLine{FromHost: true, Text: text})
 }

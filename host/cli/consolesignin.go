@@ -166,6 +166,7 @@ func (s *consoleSource) endSignIn(u *host.Upstream, one *consoleSignIn, err erro
 	s.signing.Unlock()
 	if err == nil {
 		s.logs.Add(u.Key, console.LogLine{FromHost: true, Text: "signed in"})
+		s.host.gateway.ClearMissingScopes(u.Key)
 		s.host.gateway.Retry(u.Key)
 	}
 	return err

@@ -158,8 +158,21 @@ func TestTerminalNamesTheCommandForAServerThatRefusesItsKey(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(web.Close)
 	home := userHome(t, fmt.Sprintf(`{"mcpServers": {"locked": {"url": %q, "headers": {"Authorization": "Bearer old"}}}}`, web.URL))
-	h := &consentHost{inTerminalAt(t, home, []string{userKey}, "up", "--yes", "--addr", "127.0.0.1:0"), home}
+	desktop := t.TempDir()
+	shown := filepath.Join(desktop, "shown")
+	if err := os.WriteFile(filepath.Join(desktop, "notify-send"), []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >>"+shown+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{userKey, "PATH=" + desktop + ":" + os.Getenv("PATH"), "DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere"}
+	h := &consentHost{inTerminalAt(t, home, env, "up", "--yes", "--addr", "127.0.0.1:0"), home}
 	h.screen.await(t, `upstream   locked    sign in    \S+ set locked --header 'Authorization: Bearer KEY'`)
+	if text, code := h.run(t, "inbox"); code != 0 || !strings.Contains(text, "locked wants another key: ") {
+		t.Errorf("got %q, %d, want it in the inbox", text, code)
+	}
+	within(t, "the desktop names the command", func() bool {
+		text, err := os.ReadFile(shown)
+		return err == nil && strings.Contains(string(text), "set locked --header")
+	})
 	h.press(t, `Ctrl-C stops it`, ctrlC)
 	if screen, code := h.end(t); code != 0 {
 		t.Errorf("got %q, %d, want it ended", screen, code)

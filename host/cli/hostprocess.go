@@ -98,6 +98,9 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	m.onClose(h.console.close)
 	logged := func(s host.Status) {
 		h.console.logStatus(s)
+		if h.questions != nil {
+			h.questions.signIns.note(&s, h.mendingCommand(&s))
+		}
 		if onStatus != nil {
 			onStatus(s)
 		}
@@ -491,7 +494,7 @@ func (h *hostProcess) watchFiles(ctx context.Context, reload <-chan os.Signal) {
 			}
 			if now := h.tokens.Version(); now != signedIn {
 				signedIn = now
-				h.retryBlocked()
+				h.retrySignedIn(ctx)
 			}
 		}
 	}
@@ -504,4 +507,26 @@ func (h *hostProcess) retryBlocked() {
 			h.gateway.Retry(s.Key)
 		}
 	}
+}
+
+// retrySignedIn retries the upstreams that need a sign-in, after one in this process or another.
+func (h *hostProcess) retrySignedIn(ctx context.Context) {
+	for _, s := range h.gateway.Status() {
+		if len(s.MissingScopes) > 0 && !h.lacksScopes(ctx, s.Key) {
+			h.gateway.ClearMissingScopes(s.Key)
+		}
+	}
+	h.retryBlocked()
+}
+
+// lacksScopes reports whether the last sign-in at an upstream has not requested scopes that a refused call has lacked.
+func (h *hostProcess) lacksScopes(ctx context.Context, key string) bool {
+	h.mu.Lock()
+	u := h.admitted[key]
+	h.mu.Unlock()
+	if u == nil { // it was never connected to
+		return false
+	}
+	missing, err := h.tokens.MissingScopes(ctx, u)
+	return err != nil || len(missing) > 0
 }

@@ -13,7 +13,8 @@ var inboxEntry = commandInfo{
 	name: "inbox", operands: "[ID]", does: "list the questions that wait for you, or show one",
 	about: `Questions are about calls of tools that need your consent, and what servers ask
 in calls whose client cannot show it; "fondaco answer" answers them. Servers that
-wait for an approval are listed too; "fondaco approve" shows and approves them.`,
+wait for an approval are listed too; "fondaco approve" shows and approves them.
+So are servers of running hosts that wait for a sign-in, with the command.`,
 	example: "inbox",
 	make:    func() command { return new(inboxCommand) },
 }
@@ -43,10 +44,16 @@ func (v *inboxCommand) list(ctx context.Context, m *Main, q *userQuestions) erro
 	if err != nil {
 		m.message("what waits for approval is not known: %s", clean(err.Error()))
 	}
-	if v.json {
-		return m.writeDocument(document{"questions": append([]consent.Question{}, open...), "approvals": append([]string{}, approvals...)})
+	signIns, failed := m.waitingSignIns(ctx)
+	if failed != nil {
+		m.message("which servers wait for a sign-in is not known: %s", clean(failed.Error()))
 	}
-	if len(open)+len(approvals) == 0 && err == nil {
+	if v.json {
+		return m.writeDocument(document{
+			"questions": append([]consent.Question{}, open...), "approvals": append([]string{}, approvals...), "signIns": append([]waitingSignIn{}, signIns...),
+		})
+	}
+	if len(open)+len(approvals)+len(signIns) == 0 && err == nil && failed == nil {
 		m.info("no question waits")
 	}
 	t := table{head: []string{"ID", "QUESTION", "CLIENT", "WAITS UNTIL"}}
@@ -55,6 +62,9 @@ func (v *inboxCommand) list(ctx context.Context, m *Main, q *userQuestions) erro
 	}
 	for _, name := range approvals {
 		t.rows = append(t.rows, []string{"-", "Approve " + name + "? " + m.program() + " approve " + quote(name) + " shows it", "", ""})
+	}
+	for _, one := range signIns {
+		t.rows = append(t.rows, []string{"-", one.ask(), "", ""})
 	}
 	return m.writeTable(t)
 }

@@ -135,7 +135,7 @@ func (h *hostProcess) checkInspected(ctx context.Context, onResult func(console.
 func (h *hostProcess) mendingInspected(s *host.Status) string {
 	m, program := h.main, h.inspected.Command
 	switch {
-	case s.State == host.NeedsSignIn:
+	case s.WaitsForCredentials():
 		return m.signInCommand(h.inspected.URL, "")
 	case s.State != host.Failed && s.State != host.Suspended:
 		return ""

@@ -93,7 +93,7 @@ func processCount(s host.Status) string {
 // serverNote describes the state of a server on one line, with the command if it waits for the user.
 func (m *Main) serverNote(s host.Status, config string) string {
 	switch {
-	case s.State == host.NeedsSignIn:
+	case s.WaitsForCredentials():
 		return m.credentialsCommand(&s, config)
 	case s.State == host.NeedsApproval:
 		return m.approveCommand(s.Key, config)
@@ -183,6 +183,9 @@ func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 	}
 	if s.Reason != "" {
 		add("reason", strings.Split(s.Reason, "\n")...)
+	}
+	if len(s.MissingScopes) > 0 {
+		add("scopes that a call has lacked; "+m.credentialsCommand(&s, p.config), s.MissingScopes...)
 	}
 	if s.SessionsLost > 0 {
 		lines = append(lines, sessionNote(s))

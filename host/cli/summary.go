@@ -131,7 +131,11 @@ func (s *summary) describe(u host.Status) string {
 	if u.WaitingCount > 0 {
 		counts = append(counts, fmt.Sprintf("%d waiting for approval", u.WaitingCount))
 	}
-	return fmt.Sprintf("%s %s   %s", u.Revision, u.Transport, strings.Join(counts, ", "))
+	lacks := ""
+	if len(u.MissingScopes) > 0 {
+		lacks = "   a call lacked a scope: " + s.to.credentialsCommand(&u, s.config)
+	}
+	return fmt.Sprintf("%s %s   %s%s", u.Revision, u.Transport, strings.Join(counts, ", "), lacks)
 }
 
 // approveCommand is the command that approves a server or a tool of the current

@@ -39,6 +39,7 @@ type userQuestions struct {
 	inBrowser    atomic.Pointer[console.Console] // nil without one
 	announced    atomic.Bool                     // commands know that a page of the console is open
 	wanted       commandCodes                    // shown in the console alone
+	signIns      signInNotices                   // of this host, for the desktop
 	self         atomic.Pointer[consent.Watcher] // this host since it shows questions; nil before
 	shown        int                             // guarded by main.asking: questions that the terminal has asked
 }
@@ -299,13 +300,18 @@ func (q *userQuestions) shownHere(open []consent.Question) []consent.Question {
 	return slices.DeleteFunc(slices.Clone(open), func(one consent.Question) bool { return q.shownElsewhereFirst(&one) })
 }
 
-// notifyUser shows each question as a notification of the desktop.
+// notifyUser shows each question as a notification of the desktop, and each server of this host that waits for a
+// sign-in.
 func (q *userQuestions) notifyUser(ctx context.Context, n *notify.Notifier) {
 	seen := make(map[string]bool)
 	for {
-		asked, _, ok := q.next(ctx, seen, func() bool { return false })
+		asked, _, ok := q.next(ctx, seen, q.signIns.isPending)
 		if !ok {
 			return
+		}
+		if asked.ID == "" {
+			q.notifyOfSignIn(ctx, n)
+			continue
 		}
 		code := q.show(ctx, asked)
 		answer := " yes"
@@ -316,6 +322,17 @@ func (q *userQuestions) notifyUser(ctx context.Context, n *notify.Notifier) {
 		if err := n.Show(ctx, "Fondaco", text); err != nil && ctx.Err() == nil {
 			q.main.logger().Warn("a question was not shown", "error", err)
 		}
+	}
+}
+
+// notifyOfSignIn shows one server that waits for a sign-in as a notification of the desktop.
+func (q *userQuestions) notifyOfSignIn(ctx context.Context, n *notify.Notifier) {
+	one, ok := q.signIns.next()
+	if !ok {
+		return
+	}
+	if err := n.Show(ctx, "Fondaco", one.ask()); err != nil && ctx.Err() == nil {
+		q.main.logger().Warn("a server that waits for a sign-in was not shown", "error", err)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 type Inbox struct {
 	Questions []Question
 	Approvals []Approval
+	// SignIns are the servers that wait for a sign-in or a key.
+	SignIns []Server
 	// CodesShown: a host shows codes on its terminal or on the desktop, without which nothing is
 	// approved.
 	CodesShown bool
@@ -23,7 +25,7 @@ type Inbox struct {
 }
 
 // Len is the number of what waits.
-func (i *Inbox) Len() int { return len(i.Questions) + len(i.Approvals) }
+func (i *Inbox) Len() int { return len(i.Questions) + len(i.Approvals) + len(i.SignIns) }
 
 // Question is a call that needs the consent of the user, or what a server asks in a call.
 type Question struct {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
 )
 
@@ -20,6 +21,7 @@ func hostileInbox(text string) console.Inbox {
 		Codes:      []console.CommandCode{{About: text, Code: "123456"}},
 		CodesShown: true, Problem: text,
 		Questions: []console.Question{{ID: "7", Text: text, Details: []console.Detail{{Name: text, Text: text}}, Client: text, Principal: text, NeedsCode: true, ReadOnly: true}},
+		SignIns:   []console.Server{{Status: host.Status{Key: "cloud", State: host.NeedsSignIn, Reason: text, MissingScopes: []string{text}}}},
 		Approvals: []console.Approval{
 			{ID: "a1", Title: text, Covers: text},
 			{ID: "a2", Title: text, Version: text, Before: "1", Changes: []console.Change{{Kind: "tool", Change: "changed", Name: text, OldName: text, Findings: []string{text}, Diff: "+ " + strings.ReplaceAll(text, "\n", " ")}}},
@@ -68,6 +70,35 @@ func TestInboxShowsWhatWaitsAndForWhom(t *testing.T) {
 	}
 	if other := b.get(""); !strings.Contains(other, `<span class="count">3`) || !strings.Contains(other, "<title>(3) Servers") {
 		t.Errorf("got %s, want the number on each page", other)
+	}
+}
+
+func TestInboxOffersTheSignInThatAServerWaitsFor(t *testing.T) {
+	t.Parallel()
+	s := &source{inbox: console.Inbox{SignIns: []console.Server{
+		{Status: host.Status{Key: "cloud", State: host.NeedsSignIn, Reason: "sign-in required at https://id.example"}, Command: "fondaco auth login cloud"},
+		{Status: host.Status{Key: "drive", State: host.Ready, MissingScopes: []string{"files.write"}}, Command: "fondaco auth login drive"},
+		{Status: host.Status{Key: "search", State: host.NeedsSignIn, WantsKey: true, Reason: "HTTP 401"}, Command: "fondaco set search"},
+	}}}
+	b := enter(t, newConsole(t, s))
+	body := b.get("inbox")
+	for _, want := range []string{
+		"Sign in to cloud?", "sign-in required at https://id.example", "<code data-copy>fondaco auth login cloud</code>", "servers/cloud/signin",
+		"Sign in to drive?", "<code>files.write</code>. A sign-in requests them. Other calls go on.", "servers/drive/signin",
+		"Give search another key?", "<code data-copy>fondaco set search</code>",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got %s, want %s", body, want)
+		}
+	}
+	if strings.Contains(body, "servers/search/signin") || strings.Contains(body, "Nothing waits") {
+		t.Errorf("got %s, want no sign-in where a key is wanted", body)
+	}
+	if other := b.get(""); !strings.Contains(other, `<span class="count">3`) {
+		t.Errorf("got %s, want the number on each page", other)
+	}
+	if response, _ := b.post("servers/drive/signin"); response.StatusCode != 303 || response.Header.Get("Location") != b.path+"servers/drive" || !slices.Equal(s.did, []string{"sign in drive"}) {
+		t.Errorf("got %v, %v, want the sign-in of the page of the server", response, s.did)
 	}
 }
 

@@ -89,8 +89,8 @@ func (s *Server) Tone() string {
 // CanRetry reports whether an attempt to connect may help.
 func (s *Server) CanRetry() bool { return !s.State.IsUp() && !s.Disabled() }
 
-// CanSignIn reports whether the user can sign in at it.
-func (s *Server) CanSignIn() bool { return s.State == host.NeedsSignIn }
+// CanSignIn reports whether the user can sign in at it, and has a reason to.
+func (s *Server) CanSignIn() bool { return s.WaitsForSignIn() }
 
 // IsFeatureless reports whether nothing is known that clients could use.
 func (s *Server) IsFeatureless() bool { return s.Tools+s.Resources+s.Templates+s.Prompts == 0 }

@@ -34,6 +34,14 @@ func (g *Gateway) Retry(key string) bool {
 	return true
 }
 
+// ClearMissingScopes removes the scopes that calls have lacked from the status of an upstream, after a sign-in that has
+// requested them.
+func (g *Gateway) ClearMissingScopes(key string) {
+	if u := g.byKey(key); u != nil {
+		u.pool.SharedConn().ClearMissingScopes()
+	}
+}
+
 // Status describes the upstreams, in their order.
 func (g *Gateway) Status() []host.Status {
 	all := g.list()

@@ -1,18 +1,23 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -200,5 +205,116 @@ func TestSignInCountsForAConnectionThatIsBeingRefused(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %+v, %v, want the sign-in to count for every connection", result, err)
 		}
+	}
+}
+
+// scopedServer is a server over HTTP at which one tool needs a scope that the token lacks until it is granted.
+type scopedServer struct {
+	granted atomic.Bool
+	missing []string
+}
+
+func (*scopedServer) Authorize(*http.Request) error { return nil }
+
+func (s *scopedServer) Challenged(*http.Request, *http.Response) error {
+	return &mcpauth.SignInError{Server: "https://a.example", Err: mcpauth.ErrSignInRequired, MissingScopes: s.missing}
+}
+
+func (s *scopedServer) serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || bytes.Contains(body, []byte(`"name":"export"`)) && !s.granted.Load() {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+func TestScopeThatOneCallLacksIsShownWhileOthersGoOn(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "E-10")
+	srv := newServer("scoped")
+	for _, name := range []string{"export", "hello"} {
+		srv.Tool(name, "", func(context.Context, struct{}) (string, error) { return name, nil })
+	}
+	door := &scopedServer{missing: []string{"export"}}
+	u := host.Upstream{Key: "scoped", Transport: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
+	states := make(chan host.Status, 100)
+	g := gateway.New([]host.Upstream{u}, &gateway.Options{
+		Logger: quiet, OnStatus: func(s host.Status) { states <- s },
+		Auth: func(*host.Upstream) mcpclient.Authorizer { return door },
+	})
+	t.Cleanup(g.Close)
+	g.Start(t.Context())
+	awaitState(t, g, states, host.Ready)
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(mcptest.Dial(t, g.Server())), &mcpclient.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	call := func(tool, want string, isError bool) {
+		t.Helper()
+		if result, err := c.CallTool(t.Context(), "scoped__"+tool, nil); err != nil || result.IsError != isError || !strings.Contains(result.Content.Text(), want) {
+			t.Errorf("%s: got %+v, %v, want %s", tool, result, err, want)
+		}
+	}
+	reported := func(want ...string) {
+		t.Helper()
+		for timer := time.After(testTimeout); ; {
+			select {
+			case s := <-states:
+				if !slices.Equal(s.MissingScopes, want) {
+					continue
+				}
+				if s.State != host.Ready || s.WaitsForSignIn() != (len(want) > 0) {
+					t.Errorf("got %+v, want it ready", s)
+				}
+				return
+			case <-timer:
+				t.Fatalf("got no status with the scopes %q", want)
+			}
+		}
+	}
+	for range 2 {
+		call("export", "fondaco auth login scoped", true)
+	}
+	reported("export")
+	call("hello", "hello", false)
+	if s := g.Status()[0]; s.State != host.Ready || !slices.Equal(s.MissingScopes, []string{"export"}) {
+		t.Errorf("got %+v, want the scope until a sign-in has requested it", s)
+	}
+	door.granted.Store(true)
+	g.ClearMissingScopes("scoped")
+	reported()
+	call("export", "export", false)
+}
+
+func TestScopesOfAStatusAreBounded(t *testing.T) {
+	t.Parallel()
+	srv := newServer("greedy")
+	srv.Tool("export", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	door := new(scopedServer)
+	for i := range 2 * host.MaxMissingScopes {
+		door.missing = append(door.missing, fmt.Sprint("scope-", i))
+	}
+	u := host.Upstream{Key: "greedy", Transport: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
+	g := gateway.New([]host.Upstream{u}, &gateway.Options{Logger: quiet, Auth: func(*host.Upstream) mcpclient.Authorizer { return door }})
+	t.Cleanup(g.Close)
+	g.Start(t.Context())
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(mcptest.Dial(t, g.Server())), &mcpclient.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if result, err := c.CallTool(t.Context(), "greedy__export", nil); err != nil || !result.IsError {
+		t.Errorf("got %+v, %v, want it refused", result, err)
+	}
+	if got := g.Status()[0].MissingScopes; len(got) != host.MaxMissingScopes {
+		t.Errorf("got %d scopes, want %d", len(got), host.MaxMissingScopes)
 	}
 }

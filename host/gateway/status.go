@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway/link"
@@ -20,7 +21,7 @@ func (u *upstream) reportState() {
 	}
 	u.source.Withdraw(!connection.ListsFeatures())
 	s, last := u.status(), u.lastStatus
-	if s.State == last.State && s.Reason == last.Reason && s.SessionsLost == last.SessionsLost {
+	if s.State == last.State && s.Reason == last.Reason && s.SessionsLost == last.SessionsLost && slices.Equal(s.MissingScopes, last.MissingScopes) {
 		return
 	}
 	u.lastStatus = s

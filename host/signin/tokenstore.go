@@ -107,6 +107,20 @@ func (s *TokenStore) Client(u *host.Upstream, browser func(ctx context.Context, 
 	return mcpauth.NewClient(o)
 }
 
+// MissingScopes returns the scopes that a refused request to an upstream has lacked since the user signed in last, in
+// any process. It sends no requests.
+func (s *TokenStore) MissingScopes(ctx context.Context, u *host.Upstream) ([]string, error) {
+	address, ok := URL(u)
+	if !ok {
+		return nil, nil
+	}
+	held, err := s.Client(u, nil).Status(ctx, address)
+	if held == nil || err != nil {
+		return nil, err
+	}
+	return held.MissingScopes, nil
+}
+
 // MarkChanged changes Version after a sign-in or sign-out, so that running hosts retry.
 func (s *TokenStore) MarkChanged() error {
 	if s.opts.Shared != nil {

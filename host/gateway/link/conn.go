@@ -241,6 +241,20 @@ func (c *Conn) Client() *mcpclient.Client {
 // Restart makes Run reconnect at once after a failure.
 func (c *Conn) Restart() { signal(c.restartSignal) }
 
+// addMissingScopes adds scopes that a call has lacked to the status.
+func (c *Conn) addMissingScopes(scopes []string) {
+	if c.state.addMissing(scopes) {
+		c.ReportStatus()
+	}
+}
+
+// ClearMissingScopes removes the scopes that calls have lacked from the status: a sign-in has requested them.
+func (c *Conn) ClearMissingScopes() {
+	if c.state.clearMissing() {
+		c.ReportStatus()
+	}
+}
+
 // ReportStatus makes Run call OnStateChange for a status that has changed although the state of the
 // connection has not. It has an effect while the shared connection is connected, else when it is again:
 // other connections have no OnStateChange, and a change of state reports the whole status.

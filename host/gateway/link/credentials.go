@@ -15,6 +15,15 @@ func WantsCredentials(err error) bool {
 	return errors.Is(err, mcpauth.ErrSignInRequired) || WantsKey(err)
 }
 
+// missingScopes returns the scopes that a refused request has lacked, none for all other errors. The server accepts the
+// token for other requests.
+func missingScopes(err error) []string {
+	if e, ok := errors.AsType[*mcpauth.SignInError](err); ok {
+		return e.MissingScopes
+	}
+	return nil
+}
+
 // WantsKey reports whether a server wants a key or token from the configuration: it refuses the one that it got,
 // or got none and says nothing of a sign-in.
 func WantsKey(err error) bool {

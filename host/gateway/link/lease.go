@@ -71,7 +71,9 @@ func (l Lease) Release(err error) {
 	if _, lost := errors.AsType[*mcpclient.LostError](err); lost && l.conn.state.withdraw(l.Client) {
 		l.conn.reportLoss(err) // the client reports the loss of a connection, but not that of one stream
 	}
-	if WantsCredentials(err) {
+	if scopes := missingScopes(err); len(scopes) > 0 {
+		l.shared.addMissingScopes(scopes)
+	} else if WantsCredentials(err) {
 		l.conn.state.withdraw(l.Client)
 		l.conn.reportLoss(err)
 		l.shared.state.withdraw(nil) // it uses the same token

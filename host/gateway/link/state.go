@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type state struct {
 	client   *mcpclient.Client
 	changed  chan struct{} // closed at the next change of state
 	wantsKey bool          // the server wants another key, when a sign-in is needed
+	missing  []string      // see host.Status.MissingScopes; not changed, but replaced
 	closed   bool          // Run has ended, or is about to
 	cause    error         // of the calls that end with the connection, or nil
 }
@@ -92,6 +94,29 @@ func (s *state) setWantsKey(reason string, retry time.Time) {
 	defer s.mu.Unlock()
 	s.setLocked(host.NeedsSignIn, reason, retry, nil)
 	s.wantsKey = true
+}
+
+// addMissing adds scopes that a call has lacked, and reports whether they are new.
+func (s *state) addMissing(scopes []string) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Clone(s.missing)
+	for _, scope := range scopes {
+		if len(all) < host.MaxMissingScopes && !slices.Contains(all, scope) {
+			all, changed = append(all, scope), true
+		}
+	}
+	s.missing = all
+	return changed
+}
+
+// clearMissing forgets the scopes that calls have lacked, and reports whether there were any.
+func (s *state) clearMissing() (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed = s.missing != nil
+	s.missing = nil
+	return changed
 }
 
 // setReady makes the client available to leases.
@@ -169,5 +194,5 @@ func (s *state) isClosed() bool {
 func (s *state) fillStatus(status *host.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	status.State, status.Reason, status.Retry, status.WantsKey = s.now, s.reason, s.retry, s.wantsKey
+	status.State, status.Reason, status.Retry, status.WantsKey, status.MissingScopes = s.now, s.reason, s.retry, s.wantsKey, s.missing
 }
