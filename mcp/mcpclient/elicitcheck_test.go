@@ -87,6 +87,27 @@ func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
 	}
 }
 
+// A person would fill in what cannot be checked.
+func TestFormWithAnInvalidSchemaIsRefusedBeforeTheUserIsAsked(t *testing.T) {
+	t.Parallel()
+	srv := mcpserver.New("inquirer", "1", nil)
+	err := srv.SetTool(mcp.Tool{Name: "ask", InputSchema: jsontext.Value(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+		form := `{"message":"?","requestedSchema":{"type":"object","properties":{"town":{"type":"string","minLength":-1}}}}`
+		return &mcp.InputRequiredResult{InputRequests: map[string]mcp.InputRequest{"q": {Method: mcp.MethodElicit, Params: jsontext.Value(form)}}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	askedBy(t, srv, mcpclient.Options{ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		asked++
+		return agree(nil, nil)
+	}}, func(string, error) {})
+	if asked > 0 {
+		t.Errorf("the user was asked %d times, want the form refused before", asked)
+	}
+}
+
 func TestInvalidFormThatAsksForSecretsIsRefused(t *testing.T) {
 	t.Parallel()
 	srv := mcpserver.New("inquirer", "1", nil)

@@ -28,12 +28,16 @@ func newElicitForm(schema []byte) (*elicitForm, error) {
 	return f, nil
 }
 
-// formOf returns the form of an elicitation. It refuses a form with a field whose name or
-// title suggests a secret, unless Ask.AllowSecretFields is set.
+// formOf returns the form of an elicitation. It refuses a form whose schema is invalid, because no
+// answer could be checked, and one with a field whose name or title suggests a secret, unless
+// Ask.AllowSecretFields is set.
 func (c *Client) formOf(p *mcp.ElicitParams) (*elicitForm, error) {
 	f, _ := elicitForms.Get(p.RequestedSchema) // newElicitForm never fails
 	if f.secret != "" && !c.opts.Ask.AllowSecretFields {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; use URL elicitation for it", mcp.MethodElicit, f.secret)
+	}
+	if f.err != nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: requestedSchema: %v", mcp.MethodElicit, f.err)
 	}
 	return f, nil
 }
@@ -48,9 +52,6 @@ func (e *unfitAnswer) Unwrap() error { return e.err }
 // complete adds the defaults of the schema to the content of an accepted form and checks
 // it.
 func (f *elicitForm) complete(content jsontext.Value) (jsontext.Value, error) {
-	if f.err != nil {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: requestedSchema: %v", mcp.MethodElicit, f.err)
-	}
 	content, err := f.schema.ApplyDefaults(content)
 	if err == nil {
 		err = f.schema.Validate(content)

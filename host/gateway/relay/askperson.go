@@ -132,6 +132,9 @@ func (q *questions) personQuestion(method string, params any) (*host.ServerQuest
 		if err == nil && p.Mode != mcp.ElicitURL {
 			form, err = allowedForm(form)
 		}
+		if err == nil && p.Mode != mcp.ElicitURL {
+			err = checkForm(form)
+		}
 		if err != nil {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", method, err)
 		}

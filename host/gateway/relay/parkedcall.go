@@ -63,8 +63,14 @@ type parkedCall struct {
 // parkedQuestion is a question that waits for the caller's next round.
 type parkedQuestion struct {
 	mcp.InputRequest
-	answer chan jsontext.Value
+	answer chan parkedAnswer
 	fault  error // of the last answer, or nil; guarded by parkedCall.mu
+}
+
+// parkedAnswer is the answer to a question, or why there is none.
+type parkedAnswer struct {
+	raw jsontext.Value
+	err error
 }
 
 // errAbandoned ends a call whose caller sends no further round.
@@ -189,13 +195,16 @@ func (p *parkedCall) askInNextRound(ctx context.Context, method string, params, 
 	if err != nil {
 		return err
 	}
-	q := &parkedQuestion{InputRequest: in, answer: make(chan jsontext.Value, 1)}
+	q := &parkedQuestion{InputRequest: in, answer: make(chan parkedAnswer, 1)}
 	key := p.addQuestion(q)
 	defer p.takeQuestion(key)
 	signal(p.hasQuestion)
 	select {
-	case raw := <-q.answer:
-		return json.Unmarshal(raw, answer)
+	case given := <-q.answer:
+		if given.err != nil {
+			return given.err
+		}
+		return json.Unmarshal(given.raw, answer)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -234,29 +243,35 @@ func (p *parkedCall) inputRequired() *mcp.InputRequiredResult {
 	return in
 }
 
-// deliverAnswers hands the answers of one round to their questions. After an invalid answer a question is
-// asked again, with the reason.
+// deliverAnswers hands the answers of one round to their questions. After an answer that does not fit a
+// question is asked once more, with the reason. Then the server gets an error.
 func (p *parkedCall) deliverAnswers(given map[string]jsontext.Value) {
 	for key, raw := range given {
 		q := p.question(key)
 		if q == nil {
 			continue
 		}
-		if fault := answerFault(q.Method, raw); fault != nil {
-			p.refuse(q, fault)
-			continue
+		answer := parkedAnswer{raw: raw}
+		if fault := answerFault(q.InputRequest, raw); fault != nil {
+			if p.askAgain(q, fault) {
+				continue
+			}
+			answer.err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the answer does not fit, as the one before: %s", q.Method, shownFault(fault))
 		}
 		if p.takeQuestion(key) == q {
-			q.answer <- raw
+			q.answer <- answer
 		}
 	}
 }
 
-// refuse notes why the last answer to a question was not used.
-func (p *parkedCall) refuse(q *parkedQuestion, fault error) {
+// askAgain notes why the last answer to a question was not used. It reports false if the question was
+// asked again before.
+func (p *parkedCall) askAgain(q *parkedQuestion, fault error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	again := q.fault == nil
 	q.fault = fault
+	return again
 }
 
 func (p *parkedCall) question(key string) *parkedQuestion {

@@ -5,9 +5,11 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 // withoutHopFields removes the fields of a question's params that belong to one
@@ -38,10 +40,9 @@ func inputRequest(method string, params any) (mcp.InputRequest, error) {
 	return mcp.InputRequest{Method: method, Params: raw}, err
 }
 
-// answerFault says what is wrong with the form of a client's answer, or returns nil. The server that asked
-// checks the content of a form.
-func answerFault(method string, answer jsontext.Value) error {
-	switch method {
+// answerFault says what is wrong with a client's answer to a question, or returns nil.
+func answerFault(in mcp.InputRequest, answer jsontext.Value) error {
+	switch in.Method {
 	case mcp.MethodElicit:
 		var a mcp.ElicitResult
 		if err := json.Unmarshal(answer, &a); err != nil {
@@ -49,6 +50,10 @@ func answerFault(method string, answer jsontext.Value) error {
 		}
 		if a.Action != mcp.ElicitAccept && a.Action != mcp.ElicitDecline && a.Action != mcp.ElicitCancel {
 			return fmt.Errorf("action: found %q, want %q, %q or %q", a.Action, mcp.ElicitAccept, mcp.ElicitDecline, mcp.ElicitCancel)
+		}
+		params, err := in.DecodeParams()
+		if p, ok := params.(*mcp.ElicitParams); ok && err == nil && p.Mode != mcp.ElicitURL && a.Action == mcp.ElicitAccept {
+			return contentFault(p.RequestedSchema, a.Content)
 		}
 		return nil
 	case mcp.MethodCreateMessage:
@@ -63,8 +68,50 @@ func answerFault(method string, answer jsontext.Value) error {
 	return json.Unmarshal(answer, &a)
 }
 
+// contentFault says why a client's answer does not fit a form, or returns nil. Members that have a default may be
+// missing.
+func contentFault(schema, content jsontext.Value) error {
+	var form struct {
+		Properties map[string]struct {
+			Default jsontext.Value `json:"default,omitzero"`
+		} `json:"properties,omitzero"`
+		Required []string `json:"required,omitzero"`
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal(schema, &form) != nil || json.Unmarshal(schema, &members) != nil {
+		return nil
+	}
+	var err error
+	members["required"], err = json.Marshal(slices.DeleteFunc(form.Required, func(name string) bool { return form.Properties[name].Default != nil }))
+	if err == nil {
+		schema, err = json.Marshal(members)
+	}
+	if content.Kind() == 'n' {
+		content = nil
+	}
+	if err == nil {
+		err = mcpclient.CheckArguments(mcp.Tool{InputSchema: schema}, content)
+	}
+	unfit, ok := errors.AsType[*mcpclient.ArgumentsError](err)
+	if !ok {
+		return nil
+	}
+	return fmt.Errorf("content%s: %s", unfit.Faults[0].Pointer, unfit.Faults[0].Message)
+}
+
+// checkForm returns an error if the schema of a form is none with which an answer can be checked.
+func checkForm(schema jsontext.Value) error {
+	err := mcpclient.CheckArguments(mcp.Tool{InputSchema: schema}, nil)
+	if _, unfit := errors.AsType[*mcpclient.ArgumentsError](err); err == nil || unfit {
+		return nil
+	}
+	return fmt.Errorf("the form: %w", errors.Unwrap(err)) // which is not that of a tool
+}
+
 // maxFault limits the reason in a question that is asked again, in bytes.
 const maxFault = 512
+
+func shownFault(fault error) string { return shownText(host.CutText(fault.Error(), maxFault)) }
 
 // askedAgain returns a question that is asked again because of the fault of an answer. The message of an elicitation
 // says why; other questions have no text for it.
@@ -74,7 +121,7 @@ func askedAgain(in mcp.InputRequest, fault error) mcp.InputRequest {
 	if err != nil || !ok {
 		return in
 	}
-	p.Message += "\n\nThe last answer does not fit: " + shownText(host.CutText(fault.Error(), maxFault))
+	p.Message += "\n\nThe last answer does not fit: " + shownFault(fault)
 	again, err := inputRequest(in.Method, p)
 	if err != nil {
 		return in
