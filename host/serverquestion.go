@@ -30,6 +30,9 @@ type ServerQuestion struct {
 	Review Review
 	// Reply is the answer of the client's model. It is nil unless Review is ReviewReply.
 	Reply *mcp.CreateMessageResult
+	// OnQuestion is called with the number of the question when a person is asked. It may
+	// be nil.
+	OnQuestion func(id string) `json:"-"`
 }
 
 // ImitatesHost is the key of the host among those that a text may imitate.

@@ -88,7 +88,7 @@ func (w *progressBar) line(took time.Duration) string {
 }
 
 // countOf is the progress without a total, and nothing while it is less than 1: a fraction of
-// what is not known says nothing, such as that of a call that waits for consent.
+// what is not known says nothing, such as that of a call that waits for a person.
 func countOf(p mcp.ProgressParams) string {
 	if p.Progress < 1 {
 		return ""

@@ -71,6 +71,9 @@ func (c *Calls) AskPerson(ctx context.Context, asked *host.ServerQuestion) (*hos
 		return nil, err
 	}
 	defer func() { _ = c.Queue.withdraw(context.WithoutCancel(ctx), &q) }() // otherwise it expires
+	if asked.OnQuestion != nil {
+		asked.OnQuestion(q.ID)
+	}
 	waiting, stop := context.WithTimeout(ctx, c.options.Wait)
 	defer stop()
 	switch a, err := c.Queue.Wait(waiting, q.ID); {

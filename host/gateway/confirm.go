@@ -5,7 +5,6 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -23,15 +22,8 @@ type consentForm struct {
 	Allow bool `json:"allow" title:"Allow this call"`
 }
 
-const (
-	// maxShownArguments limits the arguments that the form shows, in bytes.
-	maxShownArguments = 2000
-	// waitingInterval is the time between two notifications of progress to a client whose call
-	// waits for consent. waitingProgress is the progress that each adds: little, so that the
-	// progress of the tool follows without a gap.
-	waitingInterval = 5 * time.Second
-	waitingProgress = 1.0 / 1024
-)
+// maxShownArguments limits the arguments that the form shows, in bytes.
+const maxShownArguments = 2000
 
 // confirm returns nil when the call of ctx may be made: a person has consented, or had before
 // with a grant that covers it. The consent is noted in the decision, and in the policy for
@@ -74,13 +66,13 @@ func (u *upstream) askForConsent(ctx context.Context, s *relay.RoundState, entry
 		return nil, &host.NoConsentError{Reason: "this host has no way to ask"}
 	}
 	var given host.Consent
-	progress := &waitingForPerson{ctx: ctx}
-	request.OnQuestion = progress.start
+	waiting := &relay.PersonWait{Report: func(message string) { s.Progress = relay.ReportWait(ctx, s.Progress, message) }}
+	request.OnQuestion = func(id string) { waiting.Start("allow call " + id) }
 	err = mcpserver.WaitIdle(ctx, func(ctx context.Context) (err error) {
 		given, err = o.Consent(ctx, request)
 		return err
 	})
-	s.Progress = progress.stop()
+	waiting.Stop()
 	switch _, refused := errors.AsType[*host.NoConsentError](err); {
 	case err == nil:
 		return &given, nil
@@ -146,58 +138,6 @@ func consentText(r *host.ConsentRequest) string {
 		text += fmt.Sprintf("… and %d bytes more", more)
 	}
 	return text
-}
-
-// waitingForPerson sends progress to a client whose call waits for a person.
-type waitingForPerson struct {
-	ctx context.Context
-
-	mu     sync.Mutex
-	sent   float64       // guarded by mu
-	ended  chan struct{} // guarded by mu: closed by stop; nil before start
-	sender sync.WaitGroup
-}
-
-// start sends progress about a question until stop is called.
-func (w *waitingForPerson) start(question string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended != nil {
-		return // a further question of the same call
-	}
-	ended := make(chan struct{})
-	w.ended = ended
-	w.sender.Go(func() {
-		tick := time.NewTicker(waitingInterval)
-		defer tick.Stop()
-		for {
-			w.send("waiting for a person to allow call " + question + " in Fondaco (its terminal, inbox or notification)")
-			select {
-			case <-tick.C:
-			case <-ended:
-				return
-			}
-		}
-	})
-}
-
-func (w *waitingForPerson) send(message string) {
-	w.mu.Lock()
-	w.sent += waitingProgress
-	sent := w.sent
-	w.mu.Unlock()
-	mcpserver.Progress(w.ctx, sent, 0, message)
-}
-
-// stop ends the progress, and returns how far it has come.
-func (w *waitingForPerson) stop() float64 {
-	w.mu.Lock()
-	if w.ended != nil {
-		close(w.ended)
-	}
-	w.mu.Unlock()
-	w.sender.Wait()
-	return w.sent
 }
 
 // refusalResult is the result of a call that the host did not make. Its text gives the

@@ -34,6 +34,8 @@ type CallParams struct {
 	Silent bool
 	// Person says that the user of the host can be asked in the call, in place of the caller.
 	Person bool
+	// ReportWait sends progress to the caller, with a message that says what the call waits for.
+	ReportWait func(message string)
 	// Ask sends a question to the caller and waits for the answer.
 	Ask func(ctx context.Context, method string, params, answer any) error
 }

@@ -105,7 +105,10 @@ func (rl *Relay) askPerson(ctx context.Context, in *link.Call, alone bool, metho
 	if session := r.Session(); session != nil {
 		asked.Session = session.ID()
 	}
+	waiting := &PersonWait{Report: in.ReportWait}
+	asked.OnQuestion = func(id string) { waiting.Start(fmt.Sprintf("answer question %s of the server %q", id, rl.Key)) }
 	given, err := rl.AskPerson(ctx, asked)
+	waiting.Stop()
 	if err != nil {
 		if _, unanswered := errors.AsType[*host.UnansweredError](err); unanswered || ctx.Err() != nil {
 			return nil, err
@@ -196,5 +199,6 @@ func (rl *Relay) sendAgain(c *call, q *Request, s RoundState, answers map[string
 	again.State, again.Answers = s, nil
 	next := &call{deadline: deadline{ctx: c.deadline.ctx, end: c.deadline.end}, notify: c.notify}
 	next.CallParams = c.CallParams
+	next.ReportWait = next.reportWait
 	return rl.sendCall(next, &again)
 }

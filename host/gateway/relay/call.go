@@ -15,20 +15,20 @@ type call struct {
 	deadline deadline
 	// notify runs a function that sends a notification to the caller, at once or in the
 	// caller's next round.
-	notify func(func(context.Context))
-	// progressBefore is the progress that the caller knows from earlier rounds, progress
-	// the current one. Only the goroutine of the call uses them.
-	progressBefore, progress float64
+	notify   func(func(context.Context))
+	progress callerProgress
 }
 
 // newDirectCall returns the call of a request that waits until the call is done.
 // Questions are sent to the caller as requests. end ends ctx.
 func newDirectCall(ctx context.Context, end context.CancelCauseFunc, r *mcpserver.Request) *call {
-	return &call{
+	c := &call{
 		deadline: deadline{ctx: ctx, end: end},
 		Call:     link.Call{CallParams: link.CallParams{Request: r, Context: ctx, Ask: r.Call, Person: true}},
 		notify:   func(what func(context.Context)) { what(ctx) },
 	}
+	c.ReportWait = c.reportWait
+	return c
 }
 
 // newSilentCall returns the call of a request in which nobody can be asked.
@@ -43,7 +43,7 @@ func newSilentCall(ctx context.Context, end context.CancelCauseFunc, r *mcpserve
 func (c *call) options(l link.Lease) []mcpclient.CallOption {
 	opts := []mcpclient.CallOption{
 		mcpclient.WithMeta(callerMeta(c.Request)),
-		mcpclient.WithProgress(c.progressFunc()),
+		mcpclient.WithProgress(c.relayProgress),
 	}
 	level, wanted := c.Request.LogLevel()
 	if !wanted || !l.LogsBelongToCall() {
@@ -58,22 +58,9 @@ func (c *call) options(l link.Lease) []mcpclient.CallOption {
 	}))
 }
 
-// progressFunc returns a function that relays progress to the caller. Progress must
-// increase over all rounds of the caller, so an offset is added when the upstream starts
-// again from zero.
-func (c *call) progressFunc() func(mcp.ProgressParams) {
-	first, offset := true, 0.0
-	return func(p mcp.ProgressParams) {
-		c.deadline.progressed()
-		if first && p.Progress <= c.progressBefore {
-			offset = c.progressBefore
-		}
-		first = false
-		p.Progress += offset
-		if p.Total > 0 {
-			p.Total += offset
-		}
-		c.progress = max(c.progress, p.Progress)
-		c.notify(func(ctx context.Context) { mcpserver.Progress(ctx, p.Progress, p.Total, p.Message) })
-	}
+// relayProgress relays progress of the upstream to the caller.
+func (c *call) relayProgress(p mcp.ProgressParams) {
+	c.deadline.progressed()
+	p = c.progress.next(p)
+	c.notify(func(ctx context.Context) { mcpserver.Progress(ctx, p.Progress, p.Total, p.Message) })
 }

@@ -14,4 +14,5 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	limits.Limit(t, "calls at one upstream of the session era that wait for the next round of their caller, each with its connection and process: of one principal or address, on loopback of all clients without credentials; of all clients", maxOpenQuestions, maxAllOpenQuestions)
 	limits.Limit(t, "watched resources of one upstream; a URI counts once for each 256 bytes", MaxWatches)
 	limits.Limit(t, "rounds of a call in the stateless era that the user of the host answers", maxPersonRounds)
+	limits.Limit(t, "between two progress notifications of a call that waits for a person", personWaitInterval)
 }

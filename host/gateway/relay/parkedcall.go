@@ -81,7 +81,7 @@ var errAbandoned = errors.New("the client sent no answer in time")
 func startParkedCall(ctx context.Context, r *mcpserver.Request, do func(*call) (mcp.Result, error)) *parkedCall {
 	n := &parkedCall{hasQuestion: make(chan struct{}, 1), done: make(chan struct{}), questions: make(map[string]*parkedQuestion), waiter: ctx}
 	n.call = &call{notify: n.notifyRequest}
-	n.CallParams = link.CallParams{Request: r, Waits: n.currentRequest, Ask: n.askInNextRound, Person: true}
+	n.CallParams = link.CallParams{Request: r, Waits: n.currentRequest, Ask: n.askInNextRound, Person: true, ReportWait: n.reportWait}
 	n.Context, n.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	n.deadline.ctx, n.deadline.end = n.Context, n.stop
 	go func() {

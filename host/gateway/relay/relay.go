@@ -120,7 +120,7 @@ func (rl *Relay) sendInRounds(ctx context.Context, r *mcpserver.Request, q *Requ
 
 // sendCall sends a request over the connection that serves its caller, or over the given one.
 func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
-	c.progressBefore, c.progress = q.State.Progress, q.State.Progress
+	c.progress.raise(q.State.Progress)
 	answers, err := rl.answers(c.Context, q)
 	if err == nil {
 		err = rl.reviewReplies(c, q.State.Reviewed, answers)
@@ -216,13 +216,13 @@ func (rl *Relay) Forward(ctx context.Context, on *link.Conn, send SendFunc) (mcp
 // questionsResult returns the questions of an upstream of the stateless era as a result
 // of the host.
 func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResult) (mcp.Result, error) {
-	s := RoundState{Upstream: rl.Key, UpstreamState: in.RequestState, Progress: c.progress, Spent: int64(c.deadline.clock())}
+	s := RoundState{Upstream: rl.Key, UpstreamState: in.RequestState, Spent: int64(c.deadline.clock())}
 	answers, left, err := rl.askPersonBetweenRounds(c, in)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(answers) > 0 && len(left) == 0:
-		s.PersonRounds = q.State.PersonRounds + 1
+		s.PersonRounds, s.Progress = q.State.PersonRounds+1, c.progress.current()
 		return rl.sendAgain(c, q, s, answers)
 	}
 	s.PersonRounds, s.PersonAnswers, s.Policy = q.State.PersonRounds, answers, q.Policy.NextRound()
@@ -268,6 +268,7 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 			return nil, context.Cause(c.Context)
 		}
 	}
+	s.Progress = c.progress.current()
 	return s.wrap(ours)
 }
 

@@ -15,8 +15,7 @@ var _ link.Waiter = (*call)(nil)
 // ReportStart reports to the caller of the call that its upstream still starts. The progress of the
 // upstream continues from there.
 func (c *call) ReportStart() {
-	c.progressBefore = max(c.progressBefore, startProgress(c.Context))
-	c.progress = max(c.progress, c.progressBefore)
+	c.progress.raise(startProgress(c.Context))
 	c.notify(ReportStart)
 }
 
