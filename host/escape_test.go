@@ -50,3 +50,19 @@ func TestOrdinaryTextIsNotEscaped(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestWordsAreQuotedForAShell(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"bin/fondaco":  "bin/fondaco",
+		"/a b/fondaco": "'/a b/fondaco'",
+		"it's":         `'it'\''s'`,
+		"$(x)":         "'$(x)'",
+		"":             "''",
+		"a\x1b[2Jb":    `'a\u001b[2Jb'`,
+	} {
+		if got := host.ShellQuote(word); got != want {
+			t.Errorf("%q: got %s, want %s", word, got, want)
+		}
+	}
+}

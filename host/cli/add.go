@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
 )
 
@@ -73,10 +74,10 @@ func (v *addCommand) run(ctx context.Context, m *Main, operands []string) error 
 func (m *Main) nextAfterAdding(ctx context.Context, path, flag, name string) string {
 	up, approve := m.program()+" up", m.program()+" approve"
 	if name != "" {
-		approve += " " + quote(name)
+		approve += " " + host.ShellQuote(name)
 	}
 	if flag != "" {
-		up, approve = up+" --config "+quote(flag), approve+" --config "+quote(flag)
+		up, approve = up+" --config "+host.ShellQuote(flag), approve+" --config "+host.ShellQuote(flag)
 	}
 	found, _ := m.runningHosts(ctx) // a host that cannot be asked is none that the user can use
 	i := slices.IndexFunc(found, func(r *foundHost) bool { return samePath(r.status.ConfigPath, path) })

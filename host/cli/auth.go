@@ -348,18 +348,18 @@ func (m *Main) credentialsCommand(s *host.Status, config string) string {
 	if !s.WantsKey {
 		return m.signInCommand(s.Key, config)
 	}
-	command := m.program() + " set " + quote(cleanLine(s.Key)) + " --header 'Authorization: Bearer KEY'"
+	command := m.program() + " set " + host.ShellQuote(s.Key) + " --header 'Authorization: Bearer KEY'"
 	if config != "" {
-		command += " --config " + quote(config)
+		command += " --config " + host.ShellQuote(config)
 	}
 	return command
 }
 
 // signInCommand is the command that signs in to a server of the current configuration.
 func (m *Main) signInCommand(server, config string) string {
-	command := m.program() + " auth login " + quote(cleanLine(server))
+	command := m.program() + " auth login " + host.ShellQuote(server)
 	if config != "" {
-		command += " --config " + quote(config)
+		command += " --config " + host.ShellQuote(config)
 	}
 	return command
 }

@@ -210,7 +210,7 @@ func (m *Main) readConfig(path string, strict bool, ask inputFunc) (*config.Conf
 		m.message("%s", f.Error())
 	}
 	if m.briefNotes && len(c.Warnings) > 1 {
-		m.info("notes about %s: %d; %s config check --config %s shows them", path, len(c.Warnings), m.program(), quote(path))
+		m.info("notes about %s: %d; %s config check --config %s shows them", path, len(c.Warnings), m.program(), host.ShellQuote(path))
 		return c, nil
 	}
 	for _, f := range c.Warnings {

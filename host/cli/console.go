@@ -58,9 +58,9 @@ func (h *hostProcess) mendingCommand(s *host.Status) string {
 	case s.State == host.NeedsApproval, s.WaitingCount > 0:
 		return h.main.approveCommand(s.Key, h.config)
 	case s.State == host.Failed, s.State == host.Suspended:
-		command := h.main.program() + " doctor " + quote(cleanLine(s.Key))
+		command := h.main.program() + " doctor " + host.ShellQuote(s.Key)
 		if h.config != "" {
-			command += " --config " + quote(h.config)
+			command += " --config " + host.ShellQuote(h.config)
 		}
 		return command
 	}

@@ -218,7 +218,7 @@ func (m *Main) doctorCommandLine(words []string, configuration string) string {
 	}
 	line := m.program()
 	for _, word := range words {
-		line += " " + quote(word)
+		line += " " + host.ShellQuote(word)
 	}
 	return line
 }

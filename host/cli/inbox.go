@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
 )
 
@@ -61,7 +62,7 @@ func (v *inboxCommand) list(ctx context.Context, m *Main, q *userQuestions) erro
 		t.rows = append(t.rows, []string{one.ID, one.Text, one.Client, one.Expires.Local().Format(time.TimeOnly)})
 	}
 	for _, name := range approvals {
-		t.rows = append(t.rows, []string{"-", "Approve " + name + "? " + m.program() + " approve " + quote(name) + " shows it", "", ""})
+		t.rows = append(t.rows, []string{"-", "Approve " + name + "? " + m.program() + " approve " + host.ShellQuote(name) + " shows it", "", ""})
 	}
 	for _, one := range signIns {
 		t.rows = append(t.rows, []string{"-", one.ask(), "", ""})

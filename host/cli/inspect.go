@@ -140,11 +140,11 @@ func (h *hostProcess) mendingInspected(s *host.Status) string {
 	case s.State != host.Failed && s.State != host.Suspended:
 		return ""
 	case program == nil:
-		return m.program() + " doctor " + quote(h.inspected.URL)
+		return m.program() + " doctor " + host.ShellQuote(h.inspected.URL)
 	}
 	command := m.program() + " doctor --"
 	for _, word := range append([]string{program.Path}, program.Args...) {
-		command += " " + quote(word)
+		command += " " + host.ShellQuote(word)
 	}
 	return command
 }

@@ -230,4 +230,4 @@ func (m *Main) getenv(name string) (string, bool) {
 }
 
 // program is the name of the program for commands to paste.
-func (m *Main) program() string { return quote(filepath.ToSlash(m.Args[0])) }
+func (m *Main) program() string { return host.ShellQuote(filepath.ToSlash(m.Args[0])) }

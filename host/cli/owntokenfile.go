@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/userfile"
 )
 
@@ -55,5 +56,5 @@ func tokenFlag(path string) string {
 	if err != nil {
 		return ""
 	}
-	return "--token " + quote("@"+path)
+	return "--token " + host.ShellQuote("@"+path)
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
@@ -60,7 +61,7 @@ func (v *recordCommand) run(ctx context.Context, m *Main, operands []string) (er
 		return err
 	}
 	if r == nil {
-		return codedErrorf(exitUnreachable, "no host is running; %s up --record %s records from its start", m.program(), quote(operands[0]))
+		return codedErrorf(exitUnreachable, "no host is running; %s up --record %s records from its start", m.program(), host.ShellQuote(operands[0]))
 	}
 	if v.request.For == 0 {
 		m.info("recording in %s; Ctrl-C ends it", operands[0])

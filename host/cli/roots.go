@@ -115,7 +115,7 @@ func (v *rootsCommand) change(m *Main, path, action, server string, dirs []strin
 	}
 	for _, dir := range remove {
 		if !slices.Contains(before, dir) {
-			return usagef("server %q: %s is none of its roots; %s roots %s lists them", server, dir, m.program(), quote(server))
+			return usagef("server %q: %s is none of its roots; %s roots %s lists them", server, dir, m.program(), host.ShellQuote(server))
 		}
 	}
 	change, roots, err := config.ChangeRoots(path, server, m.getenv, add, remove)

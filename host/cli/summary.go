@@ -141,9 +141,9 @@ func (s *summary) describe(u host.Status) string {
 // approveCommand is the command that approves a server or a tool of the current
 // configuration.
 func (m *Main) approveCommand(name, config string) string {
-	command := m.program() + " approve " + quote(cleanLine(name))
+	command := m.program() + " approve " + host.ShellQuote(name)
 	if config != "" {
-		command += " --config " + quote(config)
+		command += " --config " + host.ShellQuote(config)
 	}
 	return command
 }

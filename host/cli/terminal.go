@@ -2,9 +2,7 @@ package cli
 
 import (
 	"os"
-	"regexp"
 	"strconv"
-	"strings"
 
 	"golang.org/x/term"
 
@@ -43,14 +41,4 @@ func cleanLine(s string) string { return host.EscapeUnprintable(s) }
 // cleanJSON is clean for a JSON text, whose meaning does not change.
 func cleanJSON(text []byte) []byte {
 	return []byte(host.EscapeUnprintable(string(text), '\n', '\r', '\t'))
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// quote quotes a word of a command for a shell.
-func quote(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -53,21 +53,6 @@ func TestEscapedJSONHasTheSameValue(t *testing.T) {
 	}
 }
 
-func TestWordsAreQuotedForAShell(t *testing.T) {
-	t.Parallel()
-	for word, want := range map[string]string{
-		"bin/fondaco":  "bin/fondaco",
-		"/a b/fondaco": "'/a b/fondaco'",
-		"it's":         `'it'\''s'`,
-		"$(x)":         "'$(x)'",
-		"":             "''",
-	} {
-		if got := quote(word); got != want {
-			t.Errorf("quote(%q): got %s, want %s", word, got, want)
-		}
-	}
-}
-
 func FuzzCleanTextIsHarmless(f *testing.F) {
 	for _, s := range hostiletext.Texts() {
 		f.Add(s)

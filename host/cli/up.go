@@ -250,10 +250,10 @@ func (m *Main) reportClientConfigs() {
 	}
 	for _, f := range config.FindClientConfigs(m.getenv, dir) {
 		if f.Project {
-			m.message("found servers of %s in this directory; to see them: %s config show --config %s", f.Client.Name, m.program(), quote(f.Path))
+			m.message("found servers of %s in this directory; to see them: %s config show --config %s", f.Client.Name, m.program(), host.ShellQuote(f.Path))
 			continue
 		}
-		m.message("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), quote(f.Path))
+		m.message("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), host.ShellQuote(f.Path))
 	}
 }
 
