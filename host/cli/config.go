@@ -6,12 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
@@ -260,38 +256,4 @@ func (m *Main) rememberedLocked(in config.Input) (string, error) {
 		return "", errors.New("it is new; restart the host to enter it")
 	}
 	return answer, nil
-}
-
-// readAnswer reads a line. If hidden, the terminal does not show it.
-func (m *Main) readAnswer(hidden bool) (string, error) {
-	if f, ok := m.Stdin.(*os.File); ok && hidden && term.IsTerminal(int(f.Fd())) {
-		answer, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(m.Stderr)
-		return string(answer), err
-	}
-	line, err := readLine(m.Stdin)
-	if err != nil {
-		return "", fmt.Errorf("no answer: %w", err)
-	}
-	return line, nil
-}
-
-// maxAnswer limits the length of an answer.
-const maxAnswer = 1 << 16
-
-// readLine reads exactly one line, because others read what follows.
-func readLine(r io.Reader) (string, error) {
-	var line, next []byte = nil, make([]byte, 1)
-	for len(line) < maxAnswer {
-		n, err := r.Read(next)
-		switch {
-		case n > 0 && next[0] != '\n':
-			line = append(line, next[0])
-		case n > 0, err != nil && len(line) > 0:
-			return strings.TrimSuffix(string(line), "\r"), nil
-		case err != nil:
-			return "", err
-		}
-	}
-	return "", fmt.Errorf("more than %d bytes", maxAnswer)
 }

@@ -37,6 +37,8 @@ type Main struct {
 	Drawing bool
 	// Interactive reports that Stdin and Stderr are terminals: the user can be asked.
 	Interactive bool
+	// Quiet suppresses all messages but errors and questions. Run sets it.
+	Quiet bool
 
 	entry    *commandInfo
 	command  command
@@ -184,7 +186,7 @@ func parseMixed(flags *flag.FlagSet, args []string) (operands, rest []string, er
 // Run runs the command until it is done or ctx ends.
 func (m *Main) Run(ctx context.Context) error {
 	if v, ok := m.command.(interface{ isQuiet() bool }); ok {
-		m.messages.quiet = v.isQuiet()
+		m.Quiet = v.isQuiet()
 	}
 	if err := m.loadPolicy(); err != nil {
 		return err

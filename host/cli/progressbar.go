@@ -36,7 +36,7 @@ const (
 // startProgress starts a progress bar. It must be stopped before data is printed.
 func (m *Main) startProgress(format string, args ...any) *progressBar {
 	w := &progressBar{to: m, what: fmt.Sprintf(format, args...), since: time.Now(), stopped: make(chan struct{}), ended: make(chan struct{})}
-	if !m.Drawing || m.messages.quiet {
+	if !m.Drawing || m.Quiet {
 		close(w.ended)
 		return w
 	}

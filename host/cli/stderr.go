@@ -8,8 +8,6 @@ import (
 
 // messages prints to standard error, for the command and its goroutines.
 type messages struct {
-	quiet bool // only errors and questions are printed
-
 	mu       sync.Mutex
 	drawn    bool   // a progress bar is on the last line of the terminal
 	question string // the open question, which is the last line of the terminal; empty for none
@@ -78,7 +76,7 @@ func cutAt(line string, columns int) int {
 
 // info is message for what -q suppresses.
 func (m *Main) info(format string, args ...any) {
-	if !m.messages.quiet {
+	if !m.Quiet {
 		m.message(format, args...)
 	}
 }

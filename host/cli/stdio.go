@@ -46,7 +46,7 @@ func (v *stdioCommand) run(ctx context.Context, m *Main, operands []string) erro
 	}
 	news := &summary{to: m, lastLines: make(map[string]string)}
 	if err := v.open(m, nil, func(s host.Status) {
-		if s.State != host.Starting && !m.messages.quiet {
+		if s.State != host.Starting && !m.Quiet {
 			news.onStatus(s)
 		}
 	}); err != nil {

@@ -56,15 +56,15 @@ func (q *userQuestions) askOnTerminal(ctx context.Context) {
 			return
 		}
 		if !input {
-			q.main.asking.Lock()
+			release := q.main.holdQuestions()
 			asked.showUnasked(ctx, waiting)
-			q.main.asking.Unlock()
+			release()
 			continue
 		}
-		q.main.asking.Lock()
+		release := q.main.holdQuestions()
 		asked.show(ctx, waiting)
-		err := q.askOne(ctx, asked, named || q.main.lines.isAbandoned())
-		q.main.asking.Unlock()
+		err := q.askOne(ctx, asked, named || q.main.lineAbandoned())
+		release()
 		switch {
 		case errors.Is(err, errCallWaits):
 			named = true
@@ -120,7 +120,7 @@ func (q *userQuestions) asApproval(approval *approvalQuestion, seen map[string]b
 
 // askOne asks a question that is shown until it is answered. If it has to be named, an answer
 // begins with the name of the question. No question has the name of another one, so a line that
-// was typed for a question that has ended answers none. The caller holds asking.
+// was typed for a question that has ended answers none. It is for callers of holdQuestions.
 func (q *userQuestions) askOne(ctx context.Context, asked terminalQuestion, named bool) error {
 	m := q.main
 	q.shown++

@@ -41,7 +41,7 @@ type userQuestions struct {
 	wanted       commandCodes                    // shown in the console alone
 	signIns      signInNotices                   // of this host, for the desktop
 	self         atomic.Pointer[consent.Watcher] // this host since it shows questions; nil before
-	shown        int                             // guarded by main.asking: questions that the terminal has asked
+	shown        int                             // questions that the terminal has asked; only askOne changes it
 }
 
 // openQuestions returns the questions and grants of the user. onDecision records answers.
