@@ -16,31 +16,31 @@ type table struct {
 
 // writeTable prints a table, sanitized: on a terminal with a header, aligned, and cut at
 // its width; otherwise only the rows, with tabs.
-func (m *Main) writeTable(t table) error {
-	for _, row := range t.rows {
+func (m *Main) writeTable(list table) error {
+	for _, row := range list.rows {
 		for i, cell := range row {
 			row[i] = cleanLine(cell)
 		}
 	}
 	if !m.Terminal {
-		for _, row := range t.rows {
+		for _, row := range list.rows {
 			if _, err := fmt.Fprintln(m.Stdout, strings.Join(row, "\t")); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(t.rows) == 0 {
+	if len(list.rows) == 0 {
 		return nil
 	}
-	widths := t.widths()
-	if len(t.head) > 0 {
-		if err := m.writeRow(t.head, widths, func(int, string) style { return dim }); err != nil {
+	widths := list.widths()
+	if len(list.head) > 0 {
+		if err := m.writeRow(list.head, widths, func(int, string) style { return dim }); err != nil {
 			return err
 		}
 	}
-	for _, row := range t.rows {
-		if err := m.writeRow(row, widths, t.style); err != nil {
+	for _, row := range list.rows {
+		if err := m.writeRow(row, widths, list.style); err != nil {
 			return err
 		}
 	}

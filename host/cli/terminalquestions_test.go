@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,14 +22,31 @@ func terminalOf(t *testing.T) (m *Main, keys *io.PipeWriter, screen func() strin
 	t.Helper()
 	stdin, keys := io.Pipe()
 	t.Cleanup(func() { _ = keys.Close() })
-	words := new(strings.Builder)
+	words := new(screenText)
 	m = &Main{Stdin: stdin, Stderr: words, Args: []string{"fondaco"}, Drawing: true, Interactive: true, Env: []string{"COLUMNS=80", "XDG_RUNTIME_DIR=" + t.TempDir()}}
 	return m, keys, func() string {
 		synctest.Wait()
-		m.messages.mu.Lock()
-		defer m.messages.mu.Unlock()
 		return words.String()
 	}
+}
+
+// screenText is what was printed. It may be read while others print.
+type screenText struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (s *screenText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, p...)
+	return len(p), nil
+}
+
+func (s *screenText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
 }
 
 // questionsAt returns the questions in a store for a host at a terminal.
