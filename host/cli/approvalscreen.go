@@ -63,7 +63,7 @@ func questionsOf(all []pendingApproval) (questions []pendingApproval) {
 }
 
 // showsTexts is the option that shows all details of what waits.
-var showsTexts = option{"s", "shows the texts"}
+var showsTexts = option{letter: "s", does: "shows the texts"}
 
 // passesProxies is the letter of the option that approves programs and passes the proxies to them that
 // have a user or password.
@@ -85,7 +85,7 @@ func proxyOptions(all []pendingApproval) []option {
 	if len(names) > 1 {
 		has = "have"
 	}
-	return []option{{passesProxies, fmt.Sprintf("yes, and passes %s, which %s a user or password", strings.Join(names, ", "), has)}}
+	return []option{{letter: passesProxies, does: fmt.Sprintf("yes, and passes %s, which %s a user or password", strings.Join(names, ", "), has)}}
 }
 
 // passProxies notes that the answer is that of passesProxies.

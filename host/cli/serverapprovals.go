@@ -79,7 +79,7 @@ func (h *hostProcess) askForServers(ctx context.Context) error {
 		asked := pendingOf(all)
 		h.main.showPending(asked)
 		answer, ended, err := h.askUnlessEnded(ctx, asked, yesNo{
-			text: fmt.Sprintf("Start these %d servers now and in future?", countServers(all)), options: []option{{"s", "asks for each"}},
+			text: fmt.Sprintf("Start these %d servers now and in future?", countServers(all)), options: []option{{letter: "s", does: "asks for each"}},
 		})
 		switch {
 		case ended, err != nil:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -66,4 +67,25 @@ func TestSecondHostKeepsNoTerminalThatItGotByARemovedEntry(t *testing.T) {
 			t.Errorf("got %s, want the question once the first host has ended", text)
 		}
 	})
+}
+
+func TestOnlyTheCodeIsYesToAQuestionThatWantsIt(t *testing.T) {
+	t.Parallel()
+	const prompt = "Start it? [the code for yes, N no, s shows the texts]"
+	for typed, want := range map[string]struct {
+		answer string
+		asked  int
+	}{
+		"n\n": {no, 1}, "s\n": {"s", 1}, "y\nyes\n12345\n123456\n": {no, maxYesNo},
+	} {
+		var words bytes.Buffer
+		q := &userQuestions{main: &Main{Stdin: strings.NewReader(typed), Stderr: &words}}
+		got, err := q.askCode(t.Context(), nil, "", yesNo{text: "Start it?", options: []option{showsTexts}})
+		if asked := strings.Count(words.String(), prompt); got != want.answer || asked != want.asked || err != nil {
+			t.Errorf("%q: got %q, %v, asked %d times, want %q, %d times\n%s", typed, got, err, asked, want.answer, want.asked, words.String())
+		}
+		if asked := want.asked == maxYesNo; asked != strings.HasSuffix(words.String(), countsAsNo+"\n") || asked != strings.Contains(words.String(), `found "y", want the code, s or n; the code has six digits`) {
+			t.Errorf("%q: got %s", typed, words.String())
+		}
+	}
 }

@@ -13,7 +13,7 @@ import (
 func TestOnlyYesIsYes(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-363a")
-	plain := yesNo{text: "Start it?", options: []option{showsTexts}}
+	plain := yesNo{text: "Start it?", options: []option{{letter: "s", does: "shows the texts"}}}
 	for _, test := range []struct {
 		question yesNo
 		typed    string
@@ -43,27 +43,6 @@ func TestOnlyYesIsYes(t *testing.T) {
 	}
 	if got, want := plain.prompt(), "Start it? [y/N, s shows the texts]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestOnlyTheCodeIsYesToAQuestionThatWantsIt(t *testing.T) {
-	t.Parallel()
-	const prompt = "Start it? [the code for yes, N no, s shows the texts]"
-	for typed, want := range map[string]struct {
-		answer string
-		asked  int
-	}{
-		"n\n": {no, 1}, "s\n": {"s", 1}, "y\nyes\n12345\n123456\n": {no, maxYesNo},
-	} {
-		var words bytes.Buffer
-		q := &userQuestions{main: &Main{Stdin: strings.NewReader(typed), Stderr: &words}}
-		got, err := q.askCode(t.Context(), nil, "", yesNo{text: "Start it?", options: []option{showsTexts}})
-		if asked := strings.Count(words.String(), prompt); got != want.answer || asked != want.asked || err != nil {
-			t.Errorf("%q: got %q, %v, asked %d times, want %q, %d times\n%s", typed, got, err, asked, want.answer, want.asked, words.String())
-		}
-		if asked := want.asked == maxYesNo; asked != strings.HasSuffix(words.String(), countsAsNo+"\n") || asked != strings.Contains(words.String(), `found "y", want the code, s or n; the code has six digits`) {
-			t.Errorf("%q: got %s", typed, words.String())
-		}
 	}
 }
 
