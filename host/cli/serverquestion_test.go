@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -334,6 +335,33 @@ func TestSecretOfAFormIsNotShownAgain(t *testing.T) {
 		}
 		if got := answer(); got != `accept {"f1":"hunter2","f2":7654,"town":"Rome"}` {
 			t.Errorf("got %q, want what was typed", got)
+		}
+	})
+}
+
+func TestConsoleGetsTheImagesOfASamplingRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := hotelSampling(host.ReviewRequest)
+		asked.Sampling.Messages[0].Content = append(asked.Sampling.Messages[0].Content, mcp.Image([]byte("pixels"), "image/png"))
+		q, typed, answer := asks(t, asked)
+		if text := typed(""); !strings.Contains(text, "1 user     (an image, image/png, 6 bytes)") || strings.Contains(text, "pixels") {
+			t.Errorf("got %s, want the image named", text)
+		}
+		s := &consoleSource{host: &hostProcess{main: q.main, questions: q}}
+		inbox := s.Inbox(t.Context())
+		if len(inbox.Questions) != 1 || !slices.Equal(inbox.Questions[0].Files, []console.File{{Name: "1 user", MIMEType: "image/png", Bytes: 6, Kept: true}}) {
+			t.Fatalf("got %+v, want the image", inbox)
+		}
+		if got, err := s.File(t.Context(), inbox.Questions[0].ID, 0); string(got) != "pixels" || err != nil {
+			t.Errorf("got %q, %v, want the image", got, err)
+		}
+		typed("d\n")
+		if got := answer(); got != `{"action":"decline"}` {
+			t.Errorf("got %s, want the request refused", got)
+		}
+		if _, err := s.File(t.Context(), inbox.Questions[0].ID, 0); err == nil {
+			t.Error("got an image of a question that does not wait")
 		}
 	})
 }
