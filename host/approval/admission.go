@@ -89,8 +89,8 @@ func (s *Store) describe(ctx context.Context, u *host.Upstream) (*Subject, *comm
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &describer{upstream: u, key: key, home: s.home, checkLocal: func(path string) error { return s.checkLocal(path, u.Origin.Project) }}
-	subject := &Subject{Name: u.Key, File: u.Origin.File, Project: u.Origin.Project, Roots: u.Settings.Roots}
+	d := s.describer(u, key)
+	subject := &Subject{Name: u.Key, File: u.Origin.File, Project: u.Origin.Project, Roots: d.roots(u.Settings.Roots)}
 	var files *commandfiles.Found
 	if isProgram {
 		subject.Program, files, err = d.program(t)
@@ -104,6 +104,10 @@ func (s *Store) describe(ctx context.Context, u *host.Upstream) (*Subject, *comm
 		return nil, nil, err
 	}
 	return subject, files, nil
+}
+
+func (s *Store) describer(u *host.Upstream, key []byte) *describer {
+	return &describer{upstream: u, key: key, home: s.home, checkLocal: func(path string) error { return s.checkLocal(path, u.Origin.Project) }}
 }
 
 // Approve approves a server as it was shown to the user.

@@ -21,7 +21,7 @@ func changes(before, after *Subject) []string {
 	}
 	d.text("project", before.Project, after.Project)
 	if after.Project != "" {
-		d.lists("roots", before.Roots, after.Roots)
+		d.roots(before.Roots, after.Roots)
 	}
 	if len(d.all) == 0 {
 		d.add("what no digest covers was described in another way")
@@ -131,6 +131,22 @@ func (d *differences) lists(what string, before, after []string) {
 	for _, text := range before {
 		if !slices.Contains(after, text) {
 			d.add("%s, no longer: %s", what, text)
+		}
+	}
+}
+
+// roots compares roots by their paths.
+func (d *differences) roots(before, after []Root) {
+	paths := func(roots []Root) (all []string) {
+		for _, r := range roots {
+			all = append(all, r.Path)
+		}
+		return all
+	}
+	d.lists("roots", paths(before), paths(after))
+	for _, r := range after {
+		if i := slices.IndexFunc(before, func(b Root) bool { return b.Path == r.Path }); i >= 0 {
+			d.text("directory behind the root "+r.Path, before[i].Target, r.Target)
 		}
 	}
 }

@@ -25,6 +25,20 @@ func (d *describer) variables(texts map[string]host.Text) (all []Variable) {
 	return all
 }
 
+// roots describes the roots of the configuration. No link to another machine is followed.
+func (d *describer) roots(paths []string) (all []Root) {
+	for _, path := range paths {
+		root := Root{Path: path}
+		if d.checkLocal(path) == nil {
+			if target := userfile.ResolveLinks(path); target != path {
+				root.Target = target
+			}
+		}
+		all = append(all, root)
+	}
+	return all
+}
+
 // outsideRoots names the roots that a project gives to its server and that are not in the project.
 func (d *describer) outsideRoots() (concerns []string) {
 	for _, path := range d.upstream.Settings.Roots {
@@ -42,5 +56,5 @@ func (d *describer) isOutside(path string) bool {
 	if project == "" {
 		return false
 	}
-	return d.checkLocal(path) != nil || !userfile.IsBelow(path, project) || !userfile.IsBelow(userfile.RealPath(path), userfile.RealPath(project))
+	return d.checkLocal(path) != nil || !userfile.IsBelow(path, project) || !userfile.IsBelow(userfile.ResolveLinks(path), userfile.RealPath(project))
 }

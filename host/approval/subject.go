@@ -21,10 +21,26 @@ type Subject struct {
 	Project string `json:"project,omitzero"`
 	// Roots are the directories of the configuration that the server gets as roots. The approval of a
 	// project's server covers them; the file of the user can change them.
-	Roots []string `json:"roots,omitempty"`
+	Roots []Root `json:"roots,omitempty"`
 	// One of the two is set.
 	Program *Program `json:"program,omitzero"`
 	Remote  *Remote  `json:"remote,omitzero"`
+}
+
+// Root is a directory that a server gets as a root.
+type Root struct {
+	// Path is that of the configuration, absolute, and Target the directory that it leads to if it has symbolic
+	// links.
+	Path   string `json:"path"`
+	Target string `json:"target,omitzero"`
+}
+
+// String returns the path, and where it leads to.
+func (r Root) String() string {
+	if r.Target == "" {
+		return r.Path
+	}
+	return r.Path + " (leads to " + r.Target + ")"
 }
 
 // Program is a program as it would be started.

@@ -145,7 +145,7 @@ func (m *Main) showServersBriefly(q *approval.Question) {
 		m.printWrapped("      changed  %s", change)
 	}
 	for _, root := range p.Subject.Roots {
-		m.printWrapped("      root     %s", root)
+		m.printWrapped("      root     %s", root.String())
 	}
 	if p.Subject.Program != nil {
 		for _, v := range p.Subject.Program.Variables {

@@ -254,7 +254,7 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 	} else {
 		m.showRemote(p.Subject.Remote)
 	}
-	m.printWrapped("  roots      %s", cmp.Or(strings.Join(rootsOf(p.Upstream), ", "), "none"))
+	m.printWrapped("  roots      %s", cmp.Or(strings.Join(rootsAsked(p), ", "), "none"))
 	m.printWrapped("  tools      %s", describeTools(p.Tools))
 	for _, change := range p.Changes {
 		m.printWrapped("  changed    %s", change)
@@ -367,4 +367,15 @@ func (m *Main) showRemote(r *approval.Remote) {
 	for _, concern := range r.Concerns {
 		m.printWrapped("  WARNING    %s", concern)
 	}
+}
+
+// rootsAsked says which directories a server gets as roots once it is approved, with where they lead to.
+func rootsAsked(p *approval.Pending) (all []string) {
+	if p.Upstream.Questions().Roots {
+		all = append(all, ofClient)
+	}
+	for _, root := range p.Subject.Roots {
+		all = append(all, root.String())
+	}
+	return all
 }

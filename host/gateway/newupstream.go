@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json/jsontext"
+	"errors"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -22,10 +23,24 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 	up.pool = link.NewPool(g.ctx, up.poolParams())
 	up.relay = relay.New(relay.Params{
 		Upstream: &up.Upstream, Pool: up.pool, Log: up.log, ApprovalHint: up.approvalHint,
-		OtherKeys: up.otherKeys, AskPerson: g.options.orZero().AskPerson,
+		OtherKeys: up.otherKeys, AskPerson: g.options.orZero().AskPerson, AdmitRoots: up.admitRoots,
 	})
 	up.source = g.catalog.NewSource(up.sourceParams())
 	return up
+}
+
+// admitRoots returns the roots of the configuration that the upstream may get now. If its approval does not cover one any
+// more, all connections are made again, which need the approval.
+func (u *upstream) admitRoots(ctx context.Context, paths []string) []string {
+	admitted, err := u.gateway.options.admitRoots(ctx, &u.Upstream, paths)
+	if err != nil && ctx.Err() == nil {
+		u.log.Warn("roots: not all are given to the upstream", "error", err)
+	}
+	if errors.Is(err, host.ErrNeedsApproval) {
+		u.warm.drop()
+		u.pool.Readmit()
+	}
+	return admitted
 }
 
 func (u *upstream) poolParams() link.PoolParams {

@@ -27,6 +27,10 @@ type Options struct {
 	// the upstream with the target, headers and sign-in to use, or an error that wraps
 	// host.ErrNeedsApproval. Default: every upstream is admitted.
 	Admit func(context.Context, *host.Upstream) (*host.Upstream, error)
+	// AdmitRoots is called each time before an upstream gets the roots of its configuration, with their paths. It
+	// returns those that it may get, as absolute paths. If the error wraps host.ErrNeedsApproval, all connections of
+	// the upstream are made again, so that Admit decides about it. Default: all.
+	AdmitRoots func(ctx context.Context, u *host.Upstream, paths []string) ([]string, error)
 	// Auth returns the authorizer for HTTP requests to an admitted upstream, or nil. It is
 	// called again when what Admit returns has changed, and must not wait for a user.
 	// Default: none.
@@ -143,6 +147,13 @@ func (o *Options) admit(ctx context.Context, u *host.Upstream) (*host.Upstream, 
 		return u.Resolved(ctx)
 	}
 	return o.Admit(ctx, u)
+}
+
+func (o *Options) admitRoots(ctx context.Context, u *host.Upstream, paths []string) ([]string, error) {
+	if o.orZero().AdmitRoots == nil {
+		return paths, nil
+	}
+	return o.AdmitRoots(ctx, u, paths)
 }
 
 func (o *Options) auth(u *host.Upstream) mcpclient.Authorizer {

@@ -6,9 +6,11 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -147,4 +149,65 @@ func TestServerIsNotifiedOfChangedRootsWithoutARestart(t *testing.T) {
 	if result, err := c.CallTool(t.Context(), "a__where", nil); err == nil && !result.IsError {
 		t.Errorf("got %+v, want no roots any more", result)
 	}
+}
+
+func TestRootsThatAreNotApprovedAnyMoreAreNotGivenAndTheServerWaits(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-316b")
+	dir, link := t.TempDir(), t.TempDir()
+	eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
+		var changed atomic.Bool // that the link leads elsewhere
+		given := make(chan string, 100)
+		srv := rootedServer(up, make(chan struct{}, 100))
+		srv.Tool("send", "", func(ctx context.Context, _ struct{}) (string, error) {
+			var roots []mcp.Root
+			err := mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &roots))
+			for _, root := range roots {
+				given <- root.URI
+			}
+			return "", err
+		})
+		u := upstream("a", srv)
+		u.Settings.Roots, u.Origin.Project = []string{dir, link}, dir
+		states := make(chan host.Status, 100)
+		g := gateway.New([]host.Upstream{u}, &gateway.Options{
+			Logger: quiet, OnStatus: func(s host.Status) { states <- s },
+			Admit: func(_ context.Context, u *host.Upstream) (*host.Upstream, error) {
+				if changed.Load() {
+					return nil, fmt.Errorf("%w: a", host.ErrNeedsApproval)
+				}
+				return u, nil
+			},
+			AdmitRoots: func(_ context.Context, _ *host.Upstream, paths []string) ([]string, error) {
+				if changed.Load() {
+					return paths[:1], fmt.Errorf("%w: the root", host.ErrNeedsApproval)
+				}
+				return paths, nil
+			},
+		})
+		t.Cleanup(g.Close)
+		g.Start(t.Context())
+		awaitState(t, g, states, host.Ready)
+		c := connectAs(t, g.Server(), &mcpclient.Options{
+			Revisions: []mcp.Revision{down}, Logger: quiet, Ask: mcpclient.AskOptions{RootsInterval: -1},
+			Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///work"}}, nil },
+		})
+		if result, err := c.CallTool(t.Context(), "a__where", nil); err != nil || result.Content.Text() != "file:///work "+rootURI(dir)+" "+rootURI(link) {
+			t.Errorf("got %+v, %v, want all roots", result, err)
+		}
+		changed.Store(true)
+		_, _ = c.CallTool(t.Context(), "a__send", nil) // which may end with the connection
+		awaitState(t, g, states, host.NeedsApproval)
+		for len(given) > 0 {
+			if uri := <-given; uri == rootURI(link) {
+				t.Errorf("got %s, want it not given", uri)
+			}
+		}
+		if result, err := c.CallTool(t.Context(), "a__where", nil); err == nil && !result.IsError {
+			t.Errorf("got %+v, want no call before the approval", result)
+		}
+		changed.Store(false)
+		g.Retry("a")
+		awaitState(t, g, states, host.Ready)
+	})
 }

@@ -21,6 +21,22 @@ func RealPath(path string) string {
 	return filepath.Clean(path)
 }
 
+// ResolveLinks returns a path without symbolic links, as far as it exists. What does not exist yet keeps its names, so
+// that a directory that is created there later has the same result, and a symbolic link has another one.
+func ResolveLinks(path string) string {
+	path = filepath.Clean(path)
+	for at, rest := path, ""; ; {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		parent := filepath.Dir(at)
+		if parent == at {
+			return path
+		}
+		at, rest = parent, filepath.Join(filepath.Base(at), rest)
+	}
+}
+
 // HasParent reports whether a path has the element "..", so that what it means depends on
 // symbolic links.
 func HasParent(path string) bool {

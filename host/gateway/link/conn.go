@@ -79,6 +79,7 @@ type Conn struct {
 	reopening     atomic.Bool   // the last loss was that of a session, which the client opens again
 	lost          chan error    // why the client's connection seems to have ended
 	statusChanged chan struct{} // one token: the status has changed, but not the state
+	readmitSignal chan struct{} // one token: end the connection that is made or being made, and make another one
 
 	closing sync.Mutex
 	onClose []func() // guarded by closing: called when the client was closed
@@ -148,7 +149,7 @@ func New(ctx context.Context, p Params) *Conn {
 		refreshes:  newRefreshes(),
 		logLevels:  newLogLevels(),
 		wakeSignal: make(chan struct{}, 1), restartSignal: make(chan struct{}, 1),
-		lost: make(chan error, 1), statusChanged: make(chan struct{}, 1),
+		lost: make(chan error, 1), statusChanged: make(chan struct{}, 1), readmitSignal: make(chan struct{}, 1),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.ended, c.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -240,6 +241,16 @@ func (c *Conn) Client() *mcpclient.Client {
 
 // Restart makes Run reconnect at once after a failure.
 func (c *Conn) Restart() { signal(c.restartSignal) }
+
+// readmit makes Run end the connection and make another one. One that is idle is made, too, if it is shared, so that
+// its state is that of the upstream.
+func (c *Conn) readmit() {
+	c.state.withdraw(nil)
+	signal(c.readmitSignal)
+	if now, _ := c.State(); now == host.Idle && c.Kind == Shared {
+		c.Restart()
+	}
+}
 
 // addMissingScopes adds scopes that a call has lacked to the status.
 func (c *Conn) addMissingScopes(scopes []string) {

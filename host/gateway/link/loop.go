@@ -25,6 +25,10 @@ func (l *loop) run(ctx context.Context) {
 	defer l.cancel()
 	defer l.state.close()
 	for l.waitToStart(ctx) {
+		select {
+		case <-l.readmitSignal: // of an earlier connection
+		default:
+		}
 		l.setState(host.Starting, l.lastFailure, time.Time{}) // a start may take minutes
 		client, err := l.Connect(ctx, l.Conn)
 		began := time.Now()
@@ -117,6 +121,8 @@ func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
 			}
 			l.setReady(client) // which may have opened a new session
 			l.refreshes.request()
+		case <-l.readmitSignal:
+			return errReadmit
 		case <-l.statusChanged:
 			l.OnStateChange()
 		case <-l.logLevels.changed:
@@ -147,6 +153,9 @@ func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
 		}
 	}
 }
+
+// errReadmit ends a connection that is to pass the checks of a start again.
+var errReadmit = errors.New("the approval is checked again")
 
 // readInitialLists reads the lists before the connection is ready.
 func (l *loop) readInitialLists(ctx context.Context, client *mcpclient.Client) error {
@@ -225,6 +234,8 @@ func (l *loop) recordEnd(err error, lasted time.Duration) {
 	switch {
 	case err == nil:
 		l.setState(host.Idle, "", time.Time{})
+	case errors.Is(err, errReadmit):
+		l.setState(host.Starting, "", time.Time{})
 	case errors.Is(err, host.ErrNeedsApproval):
 		l.setState(host.NeedsApproval, err.Error(), time.Time{})
 	case WantsKey(err): // the server may be the one that is wrong, and no sign-in says when it is right

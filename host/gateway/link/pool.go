@@ -146,6 +146,17 @@ func (p *Pool) Retry() {
 	}
 }
 
+// Readmit makes all connections again, so that each passes the checks of a start. Calls under way end. It does not wait.
+func (p *Pool) Readmit() {
+	connections := []*Conn{p.shared}
+	for _, conns := range p.All() {
+		connections = append(connections, conns...)
+	}
+	for _, c := range connections {
+		c.readmit()
+	}
+}
+
 // SharedConn returns the shared connection.
 func (p *Pool) SharedConn() *Conn { return p.shared }
 

@@ -16,6 +16,9 @@ type Params struct {
 	OtherKeys func() []string
 	// ApprovalHint returns what callers see while the upstream waits for the approval of a person.
 	ApprovalHint func() string
+	// AdmitRoots returns those of the paths of the configuration that the upstream may get as roots now. It is called
+	// each time before it gets any.
+	AdmitRoots func(ctx context.Context, paths []string) []string
 	// AskPerson asks the user of the host a question of the upstream, see gateway.Options. It may be nil.
 	AskPerson func(context.Context, *host.ServerQuestion) (*host.ServerAnswer, error)
 	Log       *slog.Logger

@@ -57,6 +57,7 @@ func New(p Params) *Relay {
 
 		openQuestions: newOpenQuestions(),
 	}
+	rl.roots.admit = p.AdmitRoots
 	rl.roots.paths.Store(&p.Upstream.Settings.Roots)
 	rl.errors = callerErrors{p, &rl.questions, &rl.elicited}
 	return rl

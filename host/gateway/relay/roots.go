@@ -16,17 +16,18 @@ import (
 
 // ownRoots are the directories of the configuration that the upstream gets as roots.
 type ownRoots struct {
+	admit   func(context.Context, []string) []string
 	paths   atomic.Pointer[[]string]
 	version atomic.Int64 // of paths
 }
 
-// list returns those that exist. It returns none if none are configured.
+// list returns those that exist and may be given now. It returns none if none are configured.
 func (o *ownRoots) list(ctx context.Context) ([]mcp.Root, error) {
 	paths := o.configured()
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	return mcpclient.Directories(paths...)(ctx)
+	return mcpclient.Directories(o.admit(ctx, paths)...)(ctx)
 }
 
 func (o *ownRoots) configured() []string {
