@@ -434,3 +434,78 @@ func TestCommandsNeedTheCodeOfAnOpenConsole(t *testing.T) {
 		return exit == 0, text
 	})
 }
+
+// A new root is a directory that a server gets, so it needs the code, as what a person allows does.
+func TestConsoleChangesRootsWithTheCodeThatTheHostShows(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-316b")
+	dir := t.TempDir()
+	h, c := consoleHost(t, fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server", "SHOW_ROOTS": "yes"}}}}`, program(t), role), "--yes")
+	h.screen.await(t, `Ctrl-C stops it`)
+	host := &consentHost{h, h.home}
+	add := func(code string) (int, string) {
+		return c.post(t, "servers/one/addroot", url.Values{"do": {"add"}, "dir": {dir}, "code": {code}})
+	}
+	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"add"}, "dir": {"src"}}); status != 409 || !strings.Contains(page, "want an absolute path") {
+		t.Errorf("got %d, %s, want the path refused", status, page)
+	}
+	if status, page := add(""); status != 409 {
+		t.Errorf("without a code: got %d, %s, want it refused", status, page)
+	}
+	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"code"}, "dir": {dir}}); status != 303 {
+		t.Fatalf("got %d, %s, want a code", status, page)
+	}
+	code := h.screen.await(t, `(?s)its code is (\d{6}): type it there.*it wants to give the server one the directory`)[1]
+	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"add"}, "dir": {h.home}, "code": {code}}); status != 409 {
+		t.Errorf("for another directory: got %d, %s, want it refused", status, page)
+	}
+	if status, page := add(code); status != 303 {
+		t.Fatalf("got %d, %s, want it added", status, page)
+	}
+	_, page := c.get(t, "servers/one")
+	id := regexp.MustCompile(`name="root" value="(\w+)"`).FindStringSubmatch(page)
+	if id == nil || !strings.Contains(page, ">"+dir+"</code>") {
+		t.Fatalf("got %s, want the root", page)
+	}
+	if text, exit := host.run(t, "call", "one/where"); exit != 0 || !strings.Contains(text, dir) {
+		t.Errorf("got %q, %d, want the server to get it", text, exit)
+	}
+	if status, page := c.post(t, "servers/one/removeroot", url.Values{"root": {id[1]}}); status != 303 {
+		t.Fatalf("got %d, %s, want it removed", status, page)
+	}
+	if text, exit := host.run(t, "roots", "one"); exit != 0 || strings.Contains(text, dir) {
+		t.Errorf("got %q, %d, want it out of the file", text, exit)
+	}
+}
+
+// What a project's server gets needs an approval, whoever changes the file.
+func TestRootThatTheConsoleAddsToAProjectNeedsApproval(t *testing.T) {
+	t.Parallel()
+	home, project := t.TempDir(), t.TempDir()
+	path := filepath.Join(project, ".mcp.json")
+	if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}}}}`, program(t), role), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	approve := inTerminalAt(t, home, []string{userKey}, "approve", "one", "--config", path)
+	approve.press(t, `Approve one\? \[y/N`, "y\n")
+	if screen, code := approve.end(t); code != 0 {
+		t.Fatalf("got %q, %d, want it approved", screen, code)
+	}
+	h := inTerminalAt(t, home, []string{userKey}, "up", "--addr", "127.0.0.1:0", "--config", path)
+	c := enterConsole(t, h.screen.await(t, `(http://\S+/console/login\?key=\w+)`)[1])
+	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"code"}, "dir": {"/srv"}}); status != 303 {
+		t.Fatalf("got %d, %s, want a code", status, page)
+	}
+	code := h.screen.await(t, `(?s)its code is (\d{6}): type it there.*it wants to give the server one the directory /srv as a root`)[1]
+	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"add"}, "dir": {"/srv"}, "code": {code}}); status != 303 {
+		t.Fatalf("got %d, %s, want it added", status, page)
+	}
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/one")
+		return strings.Contains(page, `needs approval</span>`), page
+	})
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "inbox")
+		return strings.Contains(page, "roots, in addition: /srv"), page
+	})
+}

@@ -195,18 +195,11 @@ func (s *consoleSource) ShowCode(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	q, about := s.host.questions, intentOf(one.all)
-	if q.shows() {
-		return q.showCode(about)
+	shown, err := s.showCode(ctx, intentOf(one.all))
+	if err == nil && !shown {
+		err = s.noCode(one)
 	}
-	showing, err := q.watchers.List(ctx)
-	if err != nil {
-		return err
-	}
-	if len(showing) == 0 {
-		return s.noCode(one)
-	}
-	return q.showCodeAt(ctx, showing, about)
+	return err
 }
 
 // Approve implements console.InboxSource. It has no answer without a code: the console runs nothing
@@ -216,19 +209,9 @@ func (s *consoleSource) Approve(ctx context.Context, id, code string) error {
 	if err != nil {
 		return err
 	}
-	q, about := s.host.questions, intentOf(one.all)
-	showing, err := q.otherHosts(ctx)
-	code = strings.TrimSpace(code)
-	switch {
-	case err != nil:
-		return err
-	case code == "":
-		return control.ErrCode
-	case q.shows():
-		err = q.checkCode(q.commandCodes, about, about, code)
-	case len(showing) > 0:
-		err = q.checkCodeAt(ctx, showing, about, code)
-	default:
+	q := s.host.questions
+	shown, err := s.checkCode(ctx, intentOf(one.all), code)
+	if err == nil && !shown {
 		err = s.noCode(one)
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -123,21 +122,23 @@ func (s *consoleSource) close() {
 // signInTarget returns a server as it is approved, with its references expanded.
 func (s *consoleSource) signInTarget(ctx context.Context, name string) (*host.Upstream, error) {
 	h := s.host
-	all := h.configured()
-	i := slices.IndexFunc(all, func(u host.Upstream) bool { return u.Key == name })
-	if i < 0 || h.tokens == nil {
-		return nil, fmt.Errorf("server %q: %w", name, errUnknownServer)
-	}
-	if err := h.currentPolicy().Check(&all[i]); err != nil {
+	u, err := h.configuredServer(name)
+	if err != nil {
 		return nil, err
 	}
-	switch p, err := h.approvals.Check(ctx, &all[i]); {
+	if h.tokens == nil {
+		return nil, fmt.Errorf("server %q: %w", name, errUnknownServer)
+	}
+	if err := h.currentPolicy().Check(u); err != nil {
+		return nil, err
+	}
+	switch p, err := h.approvals.Check(ctx, u); {
 	case err != nil:
 		return nil, err
 	case p != nil:
 		return nil, fmt.Errorf("server %q needs approval before a sign-in: %s", name, h.main.approveCommand(name, h.config))
 	}
-	return all[i].Resolved(ctx)
+	return u.Resolved(ctx)
 }
 
 // checkWebAddress returns an error if a page is not one of the web.

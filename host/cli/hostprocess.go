@@ -46,26 +46,26 @@ type hostProcess struct {
 	keys    []mcpserver.Key // that other hosts have, too; may be empty
 	engine  *engine.Engine  // of sessions and their events; nil for memory
 
-	path          string      // of the configuration in use; empty for the demonstration
-	configVersion fileVersion // of the file when it was last read
-	approvals     *approval.Store
-	state         stateStore
-	definitions   *definition.Store
-	audit         *audit.Log
-	tokens        *signin.TokenStore // nil for the demonstration
-	questions     *userQuestions     // nil for the demonstration
-	gateway       *gateway.Gateway
-	traffic       *traffic.Recorder // the last messages of clients and upstreams
-	recordings    recordings
-	limits        reachedLimits
-	startedAt     time.Time
-	console       consoleSource
-	telemetry     *telemetry.Telemetry // nil for none
-	revoked       *revocations         // nil without a directory for state, and in a host for one command
+	path        string // of the configuration in use; empty for the demonstration
+	approvals   *approval.Store
+	state       stateStore
+	definitions *definition.Store
+	audit       *audit.Log
+	tokens      *signin.TokenStore // nil for the demonstration
+	questions   *userQuestions     // nil for the demonstration
+	gateway     *gateway.Gateway
+	traffic     *traffic.Recorder // the last messages of clients and upstreams
+	recordings  recordings
+	limits      reachedLimits
+	startedAt   time.Time
+	console     consoleSource
+	telemetry   *telemetry.Telemetry // nil for none
+	revoked     *revocations         // nil without a directory for state, and in a host for one command
 
 	reloading sync.Mutex // held while the upstreams of the gateway are replaced
 
 	mu        sync.Mutex
+	version   fileVersion               // guarded by mu: of the configuration when it was last read
 	upstreams []host.Upstream           // guarded by mu
 	off       map[string]bool           // guarded by mu: those that the user has switched off in the console
 	policy    *policy.Policy            // guarded by mu; nil without a managed policy
@@ -193,7 +193,7 @@ func (h *hostProcess) openForApproval(m *Main) error {
 
 // openStores reads the configuration, and opens approvals, audit log and token store.
 func (h *hostProcess) openStores(o *gateway.Options) (err error) {
-	h.configVersion = fileVersionOf(h.path) // before the file is read, so that no change is missed
+	h.noteVersion() // before the file is read, so that no change is missed
 	ask := h.main.inputFunc()
 	if h.startsNothing {
 		ask = placeholder
@@ -313,6 +313,7 @@ func (h *hostProcess) reload() error {
 	}
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
+	h.noteVersion()
 	if err := h.reloadPolicy(); err != nil {
 		h.main.message("%s\n  all servers are stopped", clean(err.Error()))
 		h.gateway.Reload(nil)
@@ -333,6 +334,21 @@ func (h *hostProcess) reload() error {
 	h.reloadGateway(upstreams)
 	h.main.message("configuration: reloaded")
 	return nil
+}
+
+// noteVersion notes the version of the file, which is read next.
+func (h *hostProcess) noteVersion() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.version = fileVersionOf(h.path)
+}
+
+// hasChanged reports whether the file has changed since it was last read.
+func (h *hostProcess) hasChanged() bool {
+	now := fileVersionOf(h.path)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return now != h.version
 }
 
 // admit returns an upstream as it is started or connected to, if it is approved. From then on
@@ -463,7 +479,7 @@ func (h *hostProcess) watchFiles(ctx context.Context, reload <-chan os.Signal) {
 	if h.path == "" {
 		return
 	}
-	configured, approved, signedIn := h.configVersion, h.state.Version(approval.Section), h.tokens.Version()
+	approved, signedIn := h.state.Version(approval.Section), h.tokens.Version()
 	defined := h.state.Version(definition.Section)
 	managed := h.main.policyVersion
 	tick := time.NewTicker(watchInterval)
@@ -473,11 +489,9 @@ func (h *hostProcess) watchFiles(ctx context.Context, reload <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case <-reload:
-			configured = fileVersionOf(h.path)
 			_ = h.reload() // it prints its error
 		case <-tick.C:
-			if now := fileVersionOf(h.path); now != configured {
-				configured = now
+			if h.hasChanged() {
 				_ = h.reload()
 			}
 			if now := fileVersionOf(policyPlace.String()); now != managed {

@@ -109,23 +109,9 @@ func (v *rootsCommand) change(m *Main, path, action, server string, dirs []strin
 	if action == "remove" {
 		add, remove = nil, dirs
 	}
-	before, err := m.rootsIn(path, server)
+	before, roots, err := m.changeRoots(path, server, add, remove)
 	if err != nil {
 		return err
-	}
-	for _, dir := range remove {
-		if !slices.Contains(before, dir) {
-			return usagef("server %q: %s is none of its roots; %s roots %s lists them", server, dir, m.program(), host.ShellQuote(server))
-		}
-	}
-	change, roots, err := config.ChangeRoots(path, server, m.getenv, add, remove)
-	if err != nil {
-		return unknownInFile(err)
-	}
-	if !change.Empty() {
-		if _, err := change.Write(""); err != nil {
-			return err
-		}
 	}
 	u := m.configuredUpstream(path, server)
 	if v.json {
@@ -137,6 +123,27 @@ func (v *rootsCommand) change(m *Main, path, action, server string, dirs []strin
 		m.info("the file is that of a project: %s", m.approveCommand(server, v.path))
 	}
 	return nil
+}
+
+// changeRoots adds directories to the roots of a server in a file, and removes others, all as absolute paths. It returns
+// the roots before and after.
+func (m *Main) changeRoots(path, server string, add, remove []string) (before, after []string, err error) {
+	if before, err = m.rootsIn(path, server); err != nil {
+		return nil, nil, err
+	}
+	for _, dir := range remove {
+		if !slices.Contains(before, dir) {
+			return nil, nil, usagef("server %q: %s is none of its roots; %s roots %s lists them", server, dir, m.program(), host.ShellQuote(server))
+		}
+	}
+	change, after, err := config.ChangeRoots(path, server, m.getenv, add, remove)
+	if err != nil {
+		return nil, nil, unknownInFile(err)
+	}
+	if !change.Empty() {
+		_, err = change.Write("")
+	}
+	return before, after, err
 }
 
 // rootsIn returns the roots of a server in a file, none if the file has no such server.

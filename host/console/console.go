@@ -45,6 +45,7 @@ type Source interface {
 	// FinishSignIn gives a sign-in the address to which the browser was sent at its end, when the browser is on
 	// another machine.
 	FinishSignIn(name, address string) error
+	RootSource
 	InboxSource
 	TrySource
 	AuditSource

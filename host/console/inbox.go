@@ -142,6 +142,7 @@ var done = map[string]string{
 	"answered": "Your answer was given.",
 	"code":     "The host shows a code on its terminal or on the desktop. Type it here.",
 	"approved": "It is approved.",
+	"root":     "The configuration is changed.",
 }
 
 // inbox shows what waits.

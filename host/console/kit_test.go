@@ -46,6 +46,7 @@ type source struct {
 	completion    *mcp.Completion
 	updates       chan struct{} // of watched resources
 	onWatch       func(ctx context.Context, uri string)
+	roots         *console.Roots
 	did           []string // guarded by mu: what was answered and approved
 }
 
@@ -175,6 +176,18 @@ func (s *source) SignIn(_ context.Context, name string) error { return s.do("sig
 
 func (s *source) FinishSignIn(name, address string) error {
 	return s.do("finish " + name + " " + address)
+}
+
+func (s *source) Roots(context.Context, string) *console.Roots { return s.roots }
+
+func (s *source) AddRoot(_ context.Context, name, dir, code string) error {
+	return s.do(fmt.Sprintf("add root %s %s %q", name, dir, code))
+}
+
+func (s *source) RemoveRoot(name, dir string) error { return s.do("remove root " + name + " " + dir) }
+
+func (s *source) ShowRootCode(_ context.Context, name, dir string) error {
+	return s.do("show a code for " + name + " " + dir)
 }
 
 func (s *source) do(what string) error {

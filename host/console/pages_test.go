@@ -73,6 +73,7 @@ func TestTextsOfPeersAreShownAsTexts(t *testing.T) {
 	for i, text := range append([]string{"plain"}, append(hostiletext.Texts(), `</pre><script>alert(1)</script>`, `" onload="alert(1)`, `{{.Token}}`, "javascript:alert(1)")...) {
 		s.set(hostileServers(text)...)
 		s.inbox, s.messages = hostileInbox(text), hostileMessages(text)
+		s.roots = &console.Roots{File: text, Dirs: []string{text}, Problem: text}
 		s.log = []console.LogLine{{Text: text, Level: mcp.LoggingLevel(text)}, {Text: text}}
 		s.used = []traffic.Usage{{Method: "tools/call", Name: text, Principal: text, Client: text, Calls: 1}}
 		s.recordings, s.recording = hostileRecording(text)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -71,6 +72,9 @@ type serverView struct {
 	// Lines are those of the log that the filter shows, and Kept is how many there are.
 	Lines []LogLine
 	Kept  int
+	// Roots are nil for a server that is in no configuration. NewRoot is the directory that the user has typed.
+	Roots   *Roots
+	NewRoot string
 }
 
 // Tone is how a state is marked: "good", "warn", "bad", or "" for neither.
@@ -102,7 +106,7 @@ func (c *Console) servers(w http.ResponseWriter, _ *http.Request, s *session) {
 
 // server shows one server.
 func (c *Console) server(w http.ResponseWriter, r *http.Request, s *session) {
-	c.showServer(w, r, s, &view{})
+	c.showServer(w, r, s, &view{Message: done[r.URL.Query().Get("did")]})
 }
 
 func (c *Console) showServer(w http.ResponseWriter, r *http.Request, s *session, v *view) {
@@ -115,6 +119,7 @@ func (c *Console) showServer(w http.ResponseWriter, r *http.Request, s *session,
 	}
 	query := r.URL.Query()
 	data := &serverView{Server: &all[i], Filter: logFilter{query.Get("level"), query.Get("q")}}
+	data.Roots, data.NewRoot = c.source.Roots(r.Context(), name), cmp.Or(r.PostForm.Get("dir"), query.Get("dir"))
 	lines := c.source.Log(name)
 	data.Kept = len(lines)
 	for i := range lines {
@@ -132,6 +137,12 @@ func (c *Console) serverAction(w http.ResponseWriter, r *http.Request, s *sessio
 	var err error
 	failed := ""
 	switch r.PathValue("action") {
+	case "addroot":
+		c.addRoot(w, r, s, name)
+		return
+	case "removeroot":
+		c.removeRoot(w, r, s, name)
+		return
 	case "retry":
 		c.source.Retry(name) // a server that is gone is said by the page
 	case "restart":

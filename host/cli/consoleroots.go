@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/control"
+)
+
+// Roots implements console.RootSource.
+func (s *consoleSource) Roots(ctx context.Context, name string) *console.Roots {
+	h := s.host
+	u, err := h.configuredServer(name)
+	if err != nil || h.path == "" {
+		return nil
+	}
+	r := &console.Roots{File: h.path, Client: u.Questions().Roots, Project: u.Origin.Project != "", NeedsCode: h.questions.watched(ctx)}
+	if r.Dirs, err = h.main.rootsIn(h.path, name); err != nil {
+		r.Dirs, r.Problem = u.Settings.Roots, err.Error()
+	}
+	return r
+}
+
+// AddRoot implements console.RootSource. It is "fondaco roots add", where a code is needed with the code that was typed
+// in the browser: the console may be open for another program.
+func (s *consoleSource) AddRoot(ctx context.Context, name, dir, code string) error {
+	dir, err := rootPath(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := s.checkCode(ctx, rootIntent(name, dir), code); err != nil {
+		return err
+	}
+	return s.changeRoots(name, "added", dir, []string{dir}, nil)
+}
+
+// RemoveRoot implements console.RootSource. It is "fondaco roots remove".
+func (s *consoleSource) RemoveRoot(name, dir string) error {
+	return s.changeRoots(name, "removed", dir, nil, []string{dir})
+}
+
+// ShowRootCode implements console.RootSource.
+func (s *consoleSource) ShowRootCode(ctx context.Context, name, dir string) error {
+	dir, err := rootPath(dir)
+	if err != nil {
+		return err
+	}
+	shown, err := s.showCode(ctx, rootIntent(name, dir))
+	if err == nil && !shown {
+		err = errors.New("no terminal and no desktop can show a code; it is added without one")
+	}
+	return err
+}
+
+// rootPath returns the path of a directory that a person has typed.
+func rootPath(dir string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("found the directory %q, want an absolute path, such as /home/you/src", dir)
+	}
+	return filepath.Clean(dir), nil
+}
+
+// rootIntent describes a new root for the host that shows a code for it.
+func rootIntent(server, dir string) string {
+	return fmt.Sprintf("give the server %s the directory %s as a root", server, host.EscapeUnprintable(dir))
+}
+
+// changeRoots changes the roots of a server in the file, and applies the file.
+func (s *consoleSource) changeRoots(name, done, dir string, add, remove []string) error {
+	h := s.host
+	if _, err := h.configuredServer(name); err != nil {
+		return err
+	}
+	if h.path == "" {
+		return errors.New("the server is in no configuration")
+	}
+	if _, _, err := h.main.changeRoots(h.path, name, add, remove); err != nil {
+		return err
+	}
+	s.logs.Add(name, console.LogLine{FromHost: true, Text: fmt.Sprintf("root %s in the console: %s", done, dir)})
+	h.main.message("  %-10s %s: root %s in the console: %s", "server", cleanLine(name), done, cleanLine(dir))
+	if err := h.reload(); err != nil {
+		return fmt.Errorf("the file is changed, and the host goes on with what it had before: %w", err)
+	}
+	return nil
+}
+
+// configuredServer returns a server of the configuration as it was read last.
+func (h *hostProcess) configuredServer(name string) (*host.Upstream, error) {
+	all := h.configured()
+	i := slices.IndexFunc(all, func(u host.Upstream) bool { return u.Key == name })
+	if i < 0 {
+		return nil, fmt.Errorf("server %q: %w", name, errUnknownServer)
+	}
+	return &all[i], nil
+}
+
+// showCode makes a host show a code for what is about to be done, and reports false if none can.
+func (s *consoleSource) showCode(ctx context.Context, about string) (shown bool, err error) {
+	q := s.host.questions
+	if q.shows() {
+		return true, q.showCode(about)
+	}
+	showing, err := q.watchers.List(ctx)
+	if err != nil || len(showing) == 0 {
+		return false, err
+	}
+	return true, q.showCodeAt(ctx, showing, about)
+}
+
+// checkCode returns an error unless a code is that which a host shows for what is about to be done. It reports false
+// if none can show one.
+func (s *consoleSource) checkCode(ctx context.Context, about, code string) (shown bool, err error) {
+	q := s.host.questions
+	showing, err := q.otherHosts(ctx)
+	code = strings.TrimSpace(code)
+	switch {
+	case err != nil:
+		return false, err
+	case !q.shows() && len(showing) == 0:
+		return false, nil
+	case code == "":
+		return true, control.ErrCode
+	case q.shows():
+		return true, q.checkCode(q.commandCodes, about, about, code)
+	}
+	return true, q.checkCodeAt(ctx, showing, about, code)
+}
