@@ -100,7 +100,7 @@ type UnansweredError struct {
 
 // Error returns a text for the server, and for the model that has made the call.
 func (e *UnansweredError) Error() string {
-	return fmt.Sprintf("the server %q asks the user, and nobody has answered in Fondaco: %s", e.Server, e.Reason)
+	return fmt.Sprintf("the server %q asks the user, and nobody has answered in Fondaco: %s; call again when a person can answer there (its terminal, inbox or notification)", e.Server, e.Reason)
 }
 
 // callerName returns the owner of the questions of a caller in limits.

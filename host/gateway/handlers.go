@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -56,9 +55,6 @@ func (u handlers) callTool(entry catalog.Entry[mcp.Tool], on *link.Conn) mcpserv
 			}
 			if isNotRecorded(err) {
 				return refusalResult(err)
-			}
-			if unanswered, ok := errors.AsType[*host.UnansweredError](err); ok {
-				return &mcp.CallToolResult{IsError: true, Content: mcp.Contents{mcp.Text(unanswered.Error() + "; call again when somebody can")}}, nil
 			}
 			return result, err
 		})

@@ -167,6 +167,21 @@ func (c *callerErrors) of(r *mcpserver.Request, err error) error {
 	return c.unavailable(r, err)
 }
 
+// ofPerson turns the error of a question to the user of the host into that of a request at an upstream of the stateless
+// era, which waits for no answer: the request ends, and its caller learns why. A refusal is no error of the protocol.
+//
+// Spec: 2026-07-28 client/sampling#error-handling
+func (c *callerErrors) ofPerson(r *mcpserver.Request, err error) error {
+	if unanswered, ok := errors.AsType[*host.UnansweredError](err); ok {
+		return newCallerError(r.Method(), unanswered.Error(), unanswered)
+	}
+	if errors.Is(err, errRefusedSampling) {
+		text := fmt.Sprintf("upstream %q: it asked for the answer of a model, and the user refused it; call again only if the user wants that", c.Key)
+		return newCallerError(r.Method(), text, errors.New(text)) // the code of a refusal is for servers of the session era
+	}
+	return err
+}
+
 // maxErrorText limits the text of an upstream's error, and maxErrorData its data, in bytes.
 const (
 	maxErrorText = 64 << 10

@@ -127,7 +127,7 @@ func (rl *Relay) sendCall(c *call, q *Request) (mcp.Result, error) {
 		err = rl.reviewReplies(c, q.State.Reviewed, answers)
 	}
 	if err != nil {
-		return nil, err
+		return nil, rl.errors.ofPerson(c.Request, err)
 	}
 	l, err := rl.lease(c, q.On)
 	if err != nil {
@@ -221,7 +221,7 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 	answers, left, err := rl.askPersonBetweenRounds(c, in)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, rl.errors.ofPerson(c.Request, err)
 	case len(answers) > 0 && len(left) == 0:
 		s.PersonRounds, s.Progress = q.State.PersonRounds+1, c.progress.current()
 		return rl.sendAgain(c, q, s, answers)
@@ -240,7 +240,7 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 		params, err := question.DecodeParams()
 		if p, ok := params.(*mcp.CreateMessageParams); ok && err == nil && rl.reviews() {
 			if err := rl.reviewRequest(c.Context, rl.askPersonIn(c), p); err != nil {
-				return nil, err
+				return nil, rl.errors.ofPerson(c.Request, err)
 			}
 			s.Reviewed = append(s.Reviewed, key)
 		}
