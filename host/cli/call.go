@@ -64,10 +64,13 @@ func (v *callCommand) run(ctx context.Context, m *Main, operands []string) error
 }
 
 // afterQuestions returns the error of a call. If a question was declined, the exit code
-// says that consent is missing.
+// says that consent is missing. If nobody could be asked, the error says what would be right.
 func (p *serverConn) afterQuestions(err error) error {
 	if p.questions.wereDeclined() && exitCode(err) == exitTool {
 		return &codedError{exitConsent, err}
+	}
+	if advice := p.askAdvice(err); advice != "" {
+		return fmt.Errorf("%w; %s", err, advice)
 	}
 	return err
 }
