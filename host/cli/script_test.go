@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fondaco/fondaco/host/demo"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -47,6 +48,7 @@ func TestScripts(t *testing.T) {
 		t.Skip("the sessions use paths as Unix has them")
 	}
 	t.Parallel()
+	claim.Shows(t, "R-316b") // roots.txtar
 	srv, stop := demo.New()
 	t.Cleanup(stop)
 	web := httptest.NewServer(srv.HTTPHandler())

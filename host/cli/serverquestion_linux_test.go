@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -100,6 +101,27 @@ func TestUserAnswersAServerForAClientThatCannotShowIt(t *testing.T) {
 	}
 }
 
+func TestServerHasFewQuestionsAtATime(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-338d")
+	h := newConsentHost(t)
+	var ended []func() string
+	for range 4 {
+		ended = append(ended, h.weakCall(t, "one__book"))
+	}
+	within(t, "four questions wait", func() bool {
+		text, _ := h.run(t, "inbox")
+		return strings.Count(text, "asks you to fill in a form") == 4
+	})
+	if got := h.weakCall(t, "one__book")(); !strings.Contains(got, "too many questions wait for an answer") {
+		t.Errorf("got %q, want a fifth question refused", got)
+	}
+	for i, end := range ended {
+		h.press(t, fmt.Sprintf(`Answer question %d of the server "one"\?.*later\] `, i+1), "d\n")
+		defer end()
+	}
+}
+
 func TestHostAsksItsUserForACommandWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	h := newConsentHost(t)
@@ -120,7 +142,7 @@ func TestHostAsksItsUserForACommandWithoutATerminal(t *testing.T) {
 
 func TestUserAnswersForAModelAndOpensAnAddressForAClientThatCanDoNeither(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-362", "R-337b", "R-347b", "R-347c", "R-350")
+	claim.Shows(t, "R-362", "R-337b", "R-344b", "R-347b", "R-347c", "R-350")
 	h := newHostOfOne(t, `"env": {"`+role+`": "server", "ASK_MORE": "1"}, "fondaco": {"sampling": "ask"}`)
 	ended := h.weakCall(t, "one__praise")
 	h.press(t, `(?s)1 The server "one" asks for the answer of a model.*system prompt Be kind.*1 user     Praise the sea.*model      at most 100 tokens.*server sees.*\[y write the answer, d decline, c cancel; Enter later\] `, "y\n")

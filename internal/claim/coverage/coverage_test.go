@@ -88,7 +88,9 @@ func TestPageOfTotalsIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := totals(claim.Requirements()); !strings.Contains(string(text), want) {
-		t.Errorf("%s: want the table\n%s", page, want)
+	for _, table := range []func([]claim.Requirement) string{totals, reasons} {
+		if want := table(claim.Requirements()); !strings.Contains(string(text), want) {
+			t.Errorf("%s: want the table\n%s", page, want)
+		}
 	}
 }

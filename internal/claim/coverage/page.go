@@ -95,6 +95,28 @@ func totals(requirements []claim.Requirement) string {
 	return text.String()
 }
 
+// reasons returns the table of docs/spec-coverage.md with each SHOULD that is not shown although it is applicable, and why.
+func reasons(requirements []claim.Requirement) string {
+	var text strings.Builder
+	text.WriteString("| requirement | role | what it asks for | why not |\n|---|---|---|---|\n")
+	for _, r := range requirements {
+		if strings.HasPrefix(r.Level, "SHOULD") && (r.Status == claim.NotFollowed || r.Status == claim.Open) {
+			fmt.Fprintf(&text, "| %s, %s | %s | %s | %s |\n", r.ID, r.Level, roleNames(r.Roles), r.Title, r.Note)
+		}
+	}
+	return text.String()
+}
+
+func roleNames(letters []string) string {
+	var names []string
+	for _, role := range roles {
+		if slices.Contains(letters, role.letter) {
+			names = append(names, role.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // count returns how many requirements of a role and a level are shown.
 func count(requirements []claim.Requirement, role, level string) string {
 	number := make(map[claim.Status]int)
