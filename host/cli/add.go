@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,7 +46,11 @@ func (v *addCommand) run(ctx context.Context, m *Main, operands []string) error 
 	if err := v.readToken(); err != nil {
 		return err
 	}
-	s, err := config.NewServer(operands[0], append(operands[1:], v.command...), v.env, v.headers)
+	command, err := v.asTyped(m, path, v.command)
+	if err != nil {
+		return err
+	}
+	s, err := config.NewServer(operands[0], append(operands[1:], command...), v.env, v.headers)
 	if err != nil {
 		return usagef("%w", err)
 	}
@@ -67,6 +73,28 @@ func (v *addCommand) run(ctx context.Context, m *Main, operands []string) error 
 	m.message("added %s to %s: %s", s.Name, path, clean(s.String()))
 	m.message("%s", m.nextAfterAdding(ctx, path, v.path, s.Name))
 	return nil
+}
+
+// asTyped returns a command for a file as the shell runs it here. Programs of the user's own file start in its directory,
+// so a relative path of the program becomes an absolute one, and a note names each argument that may be a relative path.
+func (v *serverTexts) asTyped(m *Main, path string, command []string) ([]string, error) {
+	if v.path != "" || len(command) == 0 {
+		return command, nil
+	}
+	command = slices.Clone(command)
+	if name := command[0]; filepath.Base(name) != name && !filepath.IsAbs(name) && !strings.ContainsAny(name, "$~") {
+		absolute, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		command[0] = absolute
+	}
+	for _, arg := range command[1:] {
+		if _, err := os.Stat(arg); err == nil && !filepath.IsAbs(arg) {
+			m.message("found %q in this directory, but the server starts in %s: if it is a path, want an absolute one", arg, filepath.Dir(path))
+		}
+	}
+	return command, nil
 }
 
 // nextAfterAdding says what starts the servers that were added to a file, which flag may name. An empty name stands for

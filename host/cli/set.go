@@ -69,7 +69,11 @@ func (v *setCommand) run(_ context.Context, m *Main, operands []string) error {
 	if err := v.readToken(); err != nil {
 		return err
 	}
-	change, s, err := config.Set(path, operands[0], append(operands[1:], v.command...), v.env, v.headers)
+	command, err := v.asTyped(m, path, v.command)
+	if err != nil {
+		return err
+	}
+	change, s, err := config.Set(path, operands[0], append(operands[1:], command...), v.env, v.headers)
 	if err != nil {
 		return unknownInFile(err)
 	}
