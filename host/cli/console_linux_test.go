@@ -296,7 +296,8 @@ func TestConsoleSignsIn(t *testing.T) {
 	a := newAuthority(t)
 	srv := mcpserver.New("cloud", "1", &mcpserver.Options{Logger: quiet})
 	srv.Tool("now", "The time", func(context.Context, struct{}) (string, error) { return "noon", nil })
-	_, c := consoleHost(t, fmt.Sprintf(`{"mcpServers": {"cloud": {"url": %q}}}`, a.protect(t, srv)), "--yes")
+	srv.Tool("export", "Export", func(context.Context, struct{}) (string, error) { return "exported", nil }, mcpserver.Scopes("export"))
+	h, c := consoleHost(t, fmt.Sprintf(`{"mcpServers": {"cloud": {"url": %q}}}`, a.protect(t, srv)), "--yes")
 	awaitCondition(t, func() (bool, string) {
 		_, page := c.get(t, "servers/cloud")
 		return strings.Contains(page, `id="signin"`), page
@@ -321,10 +322,34 @@ func TestConsoleSignsIn(t *testing.T) {
 	visit(html.UnescapeString(link[1]))
 	awaitCondition(t, func() (bool, string) {
 		_, page := c.get(t, "servers/cloud")
-		return strings.Contains(page, `<dt>tools</dt><dd>1</dd>`) && strings.Contains(page, "signed in") && !strings.Contains(page, "signin-link"), page
+		return strings.Contains(page, `<dt>tools</dt><dd>2</dd>`) && strings.Contains(page, "signed in") && !strings.Contains(page, "signin-link"), page
 	})
 	if _, page := c.get(t, "inbox"); !strings.Contains(page, "Nothing waits for you.") {
 		t.Errorf("got %s, want nothing in the inbox after the sign-in", page)
+	}
+
+	// A call that needs one scope more offers the sign-in again, and goes through after it.
+	commands := &consentHost{h, h.home}
+	if text, exit := commands.run(t, "call", "cloud/export"); exit != 3 || !strings.Contains(text, "auth login cloud") {
+		t.Errorf("got %q, %d, want it refused with the command", text, exit)
+	}
+	if _, page := c.get(t, "inbox"); !strings.Contains(page, "scopes were not granted: <code>export</code>") || !strings.Contains(page, `<span class="count">1`) {
+		t.Errorf("got %s, want the sign-in in the inbox", page)
+	}
+	if status, page := c.post(t, "servers/cloud/signin", url.Values{}); status != 303 {
+		t.Fatalf("got %d, %s, want a sign-in begun", status, page)
+	}
+	_, page = c.get(t, "servers/cloud")
+	if link = regexp.MustCompile(`id="signin-link" href="([^"]+)"`).FindStringSubmatch(page); link == nil || !strings.Contains(link[1], "export") {
+		t.Fatalf("got %s, want the scope requested", page)
+	}
+	visit(html.UnescapeString(link[1]))
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "inbox")
+		return strings.Contains(page, "Nothing waits for you."), page
+	})
+	if text, exit := commands.run(t, "call", "cloud/export"); exit != 0 || !strings.Contains(text, "exported") {
+		t.Errorf("got %q, %d, want the call made", text, exit)
 	}
 }
 
