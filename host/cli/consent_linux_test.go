@@ -16,7 +16,7 @@ import (
 
 // consentHost is a host in a terminal, with a tool that needs consent for each call.
 type consentHost struct {
-	*terminal
+	*ptyProgram
 	home string
 }
 

@@ -109,7 +109,7 @@ func TestConsoleAnswersOnlyWithTheCodeThatTheHostShows(t *testing.T) {
 }
 
 // enterUnapproved starts a host whose only server, one, the user has not approved, and opens its console.
-func enterUnapproved(t *testing.T, home string) (*terminal, *consolePages) {
+func enterUnapproved(t *testing.T, home string) (*ptyProgram, *consolePages) {
 	t.Helper()
 	path := filepath.Join(home, ".config", "fondaco", "mcp.json")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -218,7 +218,7 @@ func TestConsoleShowsTheConfigurationWithoutItsValues(t *testing.T) {
 }
 
 // consoleHost is a running host with servers, and its console.
-func consoleHost(t *testing.T, config string, flags ...string) (*terminal, *consolePages) {
+func consoleHost(t *testing.T, config string, flags ...string) (*ptyProgram, *consolePages) {
 	t.Helper()
 	home := t.TempDir()
 	path := filepath.Join(home, ".config", "fondaco", "mcp.json")

@@ -14,8 +14,8 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 )
 
-// terminal is a pseudo-terminal, and the program that runs in it.
-type terminal struct {
+// ptyProgram is a program that runs in a pseudo-terminal.
+type ptyProgram struct {
 	*exec.Cmd
 	home   string
 	keys   *os.File
@@ -24,13 +24,13 @@ type terminal struct {
 }
 
 // inTerminal starts the program in a terminal of 80 columns, at an empty home.
-func inTerminal(t *testing.T, env []string, args ...string) *terminal {
+func inTerminal(t *testing.T, env []string, args ...string) *ptyProgram {
 	t.Helper()
 	return inTerminalAt(t, t.TempDir(), env, args...)
 }
 
 // inTerminalAt is inTerminal at a home.
-func inTerminalAt(t *testing.T, home string, env []string, args ...string) *terminal {
+func inTerminalAt(t *testing.T, home string, env []string, args ...string) *ptyProgram {
 	t.Helper()
 	keys, line := openPTY(t)
 	defer line.Close()
@@ -38,7 +38,7 @@ func inTerminalAt(t *testing.T, home string, env []string, args ...string) *term
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &terminal{Cmd: exec.Command(exe, args...), home: home, keys: keys, read: make(chan struct{})}
+	p := &ptyProgram{Cmd: exec.Command(exe, args...), home: home, keys: keys, read: make(chan struct{})}
 	p.Env = append(append(os.Environ(), role+"=fondaco", "HOME="+home, "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR="+home, "FONDACO_URL=", "TERM=xterm"), env...)
 	p.Stdin, p.Stdout, p.Stderr = line, line, line
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -84,7 +84,7 @@ func openPTY(t *testing.T) (keys, line *os.File) {
 }
 
 // press types what a user does, once the screen shows a pattern.
-func (p *terminal) press(t *testing.T, pattern, keys string) {
+func (p *ptyProgram) press(t *testing.T, pattern, keys string) {
 	t.Helper()
 	p.screen.await(t, pattern)
 	if _, err := p.keys.WriteString(keys); err != nil {
@@ -93,7 +93,7 @@ func (p *terminal) press(t *testing.T, pattern, keys string) {
 }
 
 // end waits for the program and returns what the screen shows and the exit code.
-func (p *terminal) end(t *testing.T) (screen string, code int) {
+func (p *ptyProgram) end(t *testing.T) (screen string, code int) {
 	t.Helper()
 	timer := time.AfterFunc(maxWait, func() { _ = p.Process.Kill() })
 	defer timer.Stop()
