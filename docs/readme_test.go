@@ -15,7 +15,7 @@ import (
 )
 
 type greeting struct {
-	Name string `json:"name" doc:"whom to greet" maxlen:"80"`
+	Name string `json:"name" doc:"whom to greet"`
 }
 
 type wish struct {

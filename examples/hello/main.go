@@ -8,7 +8,7 @@ import (
 )
 
 type greeting struct {
-	Name string `json:"name" doc:"whom to greet" maxlen:"80"`
+	Name string `json:"name" doc:"whom to greet"`
 }
 
 func greet(_ context.Context, in greeting) (string, error) { return "Hello, " + in.Name + "!", nil }

@@ -53,6 +53,20 @@ func (e *serverFlags) takeCommand(words []string) { e.command = words }
 
 func (e *serverFlags) limit() time.Duration { return e.timeout }
 
+// programConnectTimeout limits the start of a program that the user has typed, as a host limits that of its servers: npx
+// and go run may download and compile first.
+const programConnectTimeout = 2 * time.Minute
+
+// setTimeouts sets the timeouts of the connection. With --timeout the context of the command has the limit.
+func (e *serverFlags) setTimeouts(t *mcpclient.TimeoutOptions) {
+	switch {
+	case e.timeout > 0:
+		t.Call, t.MaxCall, t.Connect = -1, -1, 2*e.timeout
+	case e.command != nil:
+		t.Connect = programConnectTimeout
+	}
+}
+
 // serverConn is a connection of a command to its server.
 type serverConn struct {
 	*mcpclient.Client
@@ -76,9 +90,7 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 		return nil, err
 	}
 	o.OnMessage = onMessage(wire, "")
-	if e.timeout > 0 {
-		o.Timeouts.Call, o.Timeouts.MaxCall, o.Timeouts.Connect = -1, -1, 2*e.timeout // ctx has the timeout
-	}
+	e.setTimeouts(&o.Timeouts)
 	p := new(serverConn)
 	p.questions = &elicitor{to: m, from: p}
 	target, err := e.target(ctx, m, key, p, o)

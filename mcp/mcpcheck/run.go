@@ -132,6 +132,7 @@ func (r *runner) converse(ctx context.Context, revision mcp.Revision) (*mcp.Surf
 	o := &mcpclient.Options{
 		Info:      mcp.Implementation{Name: "mcpcheck", Version: "1"},
 		Revisions: []mcp.Revision{revision}, Logger: slog.New(slog.DiscardHandler), NoOutputCheck: true,
+		Timeouts: mcpclient.TimeoutOptions{Connect: r.opts.connect(r.target)},
 	}
 	target := r.target.monitored(
 		func(conn mcp.Conn) mcp.Conn { return m.Conn(conn, wire.Client) },

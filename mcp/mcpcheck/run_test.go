@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpcheck"
@@ -48,4 +50,29 @@ func TestServersOfThisModuleHaveNoFaults(t *testing.T) {
 			t.Errorf("%s: got %v, want five revisions", name, r.Revisions)
 		}
 	}
+}
+
+// A slowServer is ready some time after it was connected to.
+type slowServer struct {
+	*mcpserver.Server
+	start time.Duration
+}
+
+func (s slowServer) Serve(ctx context.Context, conn mcp.Conn) error {
+	time.Sleep(s.start)
+	return s.Server.Serve(ctx, conn)
+}
+
+func TestServerHasTheTimeOfConnectToStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const start = 45 * time.Second
+		slow := mcpcheck.Target{Server: slowServer{newServer(nil), start}}
+		if _, err := mcpcheck.Run(t.Context(), slow, &mcpcheck.Options{Connect: time.Minute}); err != nil {
+			t.Errorf("within a minute: %v", err)
+		}
+		if _, err := mcpcheck.Run(t.Context(), slow, nil); err == nil {
+			t.Error("got a report, want the error that it is not connected within 30 seconds")
+		}
+	})
 }
