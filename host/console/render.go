@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -21,7 +22,8 @@ var (
 	//go:embed assets
 	assetFiles embed.FS
 
-	pages        = parsePages()
+	// pages are parsed when the first is shown, because most commands of the program show none.
+	pages        = sync.OnceValue(parsePages)
 	assetVersion = versionOfAssets()
 )
 
@@ -132,7 +134,7 @@ func duration(d time.Duration) string {
 // render writes a page. A page that fails is not written in part.
 func render(w http.ResponseWriter, status int, page string, v *view) {
 	var b bytes.Buffer
-	if err := pages[page].ExecuteTemplate(&b, "layout.html", v); err != nil {
+	if err := pages()[page].ExecuteTemplate(&b, "layout.html", v); err != nil {
 		http.Error(w, "this page cannot be shown", http.StatusInternalServerError)
 		return
 	}
