@@ -172,7 +172,7 @@ func visitNamed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("want visits FILE")
 	}
-	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		text, _ := os.ReadFile(ts.MkAbs(args[0]))
 		if found := address.Find(text); found != nil {
 			visit(string(found))

@@ -39,6 +39,9 @@ func ServeThrough(proxies []string, h http.Handler) (http.Handler, error) {
 // SetPatience sets how long commands wait for an answer of a running host.
 func SetPatience(d time.Duration) { answerLimit, bridgeGrace, outcomeWait = d, d, d }
 
+// SetLameDuck sets how long hosts serve after their context has ended.
+func SetLameDuck(d time.Duration) { lameDuck = d }
+
 // SetPolicy sets the path of the managed policy of the programs that tests start. Its owner
 // is the user who runs the tests.
 func SetPolicy(path string) { policyPlace = policy.Place{Path: path, Owner: os.Getuid()} }

@@ -5,11 +5,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,6 +34,7 @@ const role = "FONDACO_CLI_TEST"
 func TestMain(m *testing.M) {
 	testdir.Prepare()
 	cli.SetPatience(maxWait)
+	cli.SetLameDuck(20 * time.Millisecond)
 	switch os.Getenv(role) {
 	case "fondaco":
 		fondaco()
@@ -60,6 +64,10 @@ func TestMain(m *testing.M) {
 	case "quick": // to end, because nothing is listening to it
 		mcpserver.Main(newUpstream(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}))
 		os.Exit(0)
+	}
+	// The tests wait for processes and timers most of the time.
+	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
 		"fondaco": fondaco,
@@ -180,7 +188,7 @@ func (o *output) String() string {
 func (o *output) await(t *testing.T, pattern string) []string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if m := re.FindStringSubmatch(o.String()); m != nil {
 			return m
 		}

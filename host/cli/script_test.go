@@ -192,7 +192,7 @@ func says(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("want says FILE PATTERN")
 	}
 	pattern := regexp.MustCompile(args[1])
-	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(text) {
 			return
 		}
@@ -204,7 +204,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("want waitfor PATTERN")
 	}
-	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if found, err := filepath.Glob(ts.MkAbs(args[0])); err == nil && len(found) > 0 {
 			return
 		}

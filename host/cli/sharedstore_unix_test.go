@@ -62,7 +62,7 @@ func open(t *testing.T, addr string) (session string) {
 // awaitCondition waits until a condition holds, which says what it has found.
 func awaitCondition(t *testing.T, holds func() (bool, string)) {
 	t.Helper()
-	for deadline := time.Now().Add(maxWait); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); ; time.Sleep(20 * time.Millisecond) {
 		ok, found := holds()
 		switch {
 		case ok:

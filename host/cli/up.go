@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
@@ -26,6 +27,9 @@ var upEntry = commandInfo{
 	example: "up --config mcp.json --addr 127.0.0.1:0",
 	make:    func() command { return new(upCommand) },
 }
+
+// lameDuck is how long a host serves after its context has ended, 0 for the default. Tests shorten it.
+var lameDuck time.Duration
 
 type upCommand struct {
 	hostProcess
@@ -89,7 +93,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	web.TrustedProxies = v.transport.trusted
+	web.TrustedProxies, web.LameDuck = v.transport.trusted, lameDuck
 	protection, err := v.protection(m, s.base, web.AllowedHosts)
 	if err != nil {
 		return err
