@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var addEntry = commandInfo{
@@ -70,8 +71,8 @@ func (v *addCommand) run(ctx context.Context, m *Main, operands []string) error 
 	if _, err := change.Write(""); err != nil {
 		return err
 	}
-	m.message("added %s to %s: %s", s.Name, path, clean(s.String()))
-	m.message("%s", m.nextAfterAdding(ctx, path, v.path, s.Name))
+	m.Message("added %s to %s: %s", s.Name, path, terminal.Clean(s.String()))
+	m.Message("%s", m.nextAfterAdding(ctx, path, v.path, s.Name))
 	return nil
 }
 
@@ -91,7 +92,7 @@ func (v *serverTexts) asTyped(m *Main, path string, command []string) ([]string,
 	}
 	for _, arg := range command[1:] {
 		if _, err := os.Stat(arg); err == nil && !filepath.IsAbs(arg) {
-			m.message("found %q in this directory, but the server starts in %s: if it is a path, want an absolute one", arg, filepath.Dir(path))
+			m.Message("found %q in this directory, but the server starts in %s: if it is a path, want an absolute one", arg, filepath.Dir(path))
 		}
 	}
 	return command, nil

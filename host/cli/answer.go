@@ -68,7 +68,7 @@ func (v *answerCommand) run(ctx context.Context, m *Main, operands []string) err
 	if err := q.answer(ctx, asked.ID, content, v.code); err != nil {
 		return questionError(err)
 	}
-	m.info("question %s is answered", asked.ID)
+	m.Info("question %s is answered", asked.ID)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (v *answerCommand) answerToServer(ctx context.Context, m *Main, asked *cons
 	case m.Interactive && (word == "" || !asked.IsReview()):
 		m.showServerDetails(asked)
 		var err error
-		if a, err = m.askServerAnswer(ctx, &dialog{m, m.ask}, asked); err != nil {
+		if a, err = m.askServerAnswer(ctx, &dialog{m, m.Ask}, asked); err != nil {
 			return nil, err
 		}
 	case asked.Kind == consent.KindForm:
@@ -214,7 +214,7 @@ func (m *Main) wantCode(ctx context.Context, code string) (string, error) {
 	if !m.Interactive {
 		return "", codedErrorf(exitConsent, "a host shows a code in its terminal, on the desktop, or in the inbox of its console; run the command again with --code and that code")
 	}
-	code, err := m.ask(ctx, "The code that the host shows in its terminal, on the desktop, or in the inbox of its console:")
+	code, err := m.Ask(ctx, "The code that the host shows in its terminal, on the desktop, or in the inbox of its console:")
 	return strings.TrimSpace(code), inputError(err)
 }
 

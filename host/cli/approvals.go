@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var approvalsEntry = commandInfo{
@@ -75,16 +76,16 @@ func ofFile(all []approval.Approval, path string) (some []approval.Approval, err
 
 func (v *approvalsCommand) list(m *Main, all []approval.Approval) error {
 	if v.json {
-		return m.writeDocument(document{"approvals": append([]approval.Approval{}, all...)})
+		return m.WriteDocument(terminal.Document{"approvals": append([]approval.Approval{}, all...)})
 	}
-	t := table{head: []string{"SERVER", "APPROVED", "HOW", "FILE", "WHAT"}}
+	t := terminal.Table{Head: []string{"SERVER", "APPROVED", "HOW", "FILE", "WHAT"}}
 	for _, a := range all {
-		t.rows = append(t.rows, []string{a.Subject.Name, a.At.Local().Format(time.DateTime), a.By, a.Subject.File, a.Subject.String()})
+		t.Rows = append(t.Rows, []string{a.Subject.Name, a.At.Local().Format(time.DateTime), a.By, a.Subject.File, a.Subject.String()})
 	}
 	if len(all) == 0 {
-		m.info("no server is approved")
+		m.Info("no server is approved")
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }
 
 // revoke deletes the approvals of a server, each after it was recorded.
@@ -109,7 +110,7 @@ func (v *approvalsCommand) revoke(ctx context.Context, m *Main, approvals *appro
 		if err := approvals.Revoke(ctx, &all[i]); err != nil {
 			return err
 		}
-		m.info("%s of %s needs approval again", name, cmp.Or(s.File, "the host"))
+		m.Info("%s of %s needs approval again", name, cmp.Or(s.File, "the host"))
 		revoked++
 	}
 	if revoked == 0 {

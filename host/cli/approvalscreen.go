@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // maxDetailed is the largest number of questions of which a screen has all details.
@@ -20,9 +21,9 @@ func (m *Main) showPending(all []pendingApproval) {
 	for i, w := range questions {
 		file := fileOf(&w)
 		if len(questions) > maxDetailed && (i == 0 || file != named) {
-			m.message("")
-			m.printWrapped("Waiting for approval%s:", file)
-			m.message("")
+			m.Message("")
+			m.PrintWrapped("Waiting for approval%s:", file)
+			m.Message("")
 			named = file
 		}
 		switch {
@@ -45,8 +46,8 @@ func (m *Main) showPendingTexts(all []pendingApproval) {
 			m.showServerQuestion(w.question, true)
 			continue
 		}
-		m.message("")
-		m.printWrapped("The server %q%s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change))
+		m.Message("")
+		m.PrintWrapped("The server %q%s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change))
 		m.showTexts(waitingChange{w.upstream, w.change})
 	}
 }
@@ -63,14 +64,14 @@ func questionsOf(all []pendingApproval) (questions []pendingApproval) {
 }
 
 // showsTexts is the option that shows all details of what waits.
-var showsTexts = option{letter: "s", does: "shows the texts"}
+var showsTexts = terminal.Option{Letter: "s", Does: "shows the texts"}
 
 // passesProxies is the letter of the option that approves programs and passes the proxies to them that
 // have a user or password.
 const passesProxies = "p"
 
 // proxyOptions returns the option passesProxies, which names the variables, if there are any.
-func proxyOptions(all []pendingApproval) []option {
+func proxyOptions(all []pendingApproval) []terminal.Option {
 	var names []string
 	for _, w := range all {
 		if w.server != nil {
@@ -85,7 +86,7 @@ func proxyOptions(all []pendingApproval) []option {
 	if len(names) > 1 {
 		has = "have"
 	}
-	return []option{{letter: passesProxies, does: fmt.Sprintf("yes, and passes %s, which %s a user or password", strings.Join(names, ", "), has)}}
+	return []terminal.Option{{Letter: passesProxies, Does: fmt.Sprintf("yes, and passes %s, which %s a user or password", strings.Join(names, ", "), has)}}
 }
 
 // passProxies notes that the answer is that of passesProxies.
@@ -137,28 +138,28 @@ func (m *Main) showServersBriefly(q *approval.Question) {
 	if p.Subject.Program != nil && p.Subject.Program.Dir != filepath.Dir(p.Subject.File) {
 		where = "  in " + p.Subject.Program.Dir
 	}
-	m.printWrapped("  %s  %s  %s%s", p.Subject.Name, state, p.Subject.CommandLine(), where)
+	m.PrintWrapped("  %s  %s  %s%s", p.Subject.Name, state, p.Subject.CommandLine(), where)
 	for _, risk := range p.Subject.Risks() {
-		m.printWrapped("      WARNING  %s", risk)
+		m.PrintWrapped("      WARNING  %s", risk)
 	}
 	for _, change := range p.Changes {
-		m.printWrapped("      changed  %s", change)
+		m.PrintWrapped("      changed  %s", change)
 	}
 	for _, root := range p.Subject.Roots {
-		m.printWrapped("      root     %s", root.String())
+		m.PrintWrapped("      root     %s", root.String())
 	}
 	if p.Subject.Program != nil {
 		for _, v := range p.Subject.Program.Variables {
 			if v.Value != "" {
-				m.printWrapped("      with     %s", describeVariable(&v))
+				m.PrintWrapped("      with     %s", describeVariable(&v))
 			}
 		}
 		return
 	}
 	for _, sent := range p.Subject.Remote.Sends {
-		m.printWrapped("      sends    %s", sent)
+		m.PrintWrapped("      sends    %s", sent)
 	}
 	for _, concern := range p.Subject.Remote.Concerns {
-		m.printWrapped("      WARNING  %s", concern)
+		m.PrintWrapped("      WARNING  %s", concern)
 	}
 }

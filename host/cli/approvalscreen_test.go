@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host/approval/commandfiles"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -17,9 +18,9 @@ import (
 func TestLongLineIsWrappedBehindAMark(t *testing.T) {
 	t.Parallel()
 	words := new(strings.Builder)
-	m := &Main{Stderr: words, Interactive: true, Env: []string{"COLUMNS=60"}}
-	m.printWrapped("  %s", "sh -c '"+strings.Repeat(" ", 60)+"roots      none'")
-	m.printWrapped("  %-10s %s", "data", "a\nb")
+	m := &Main{IO: terminal.IO{Stderr: words, Interactive: true, Env: []string{"COLUMNS=60"}}}
+	m.PrintWrapped("  %s", "sh -c '"+strings.Repeat(" ", 60)+"roots      none'")
+	m.PrintWrapped("  %-10s %s", "data", "a\nb")
 	if want := "  sh -c '" + strings.Repeat(" ", 50) + "\n    | " + strings.Repeat(" ", 10) + "roots      none'\n  data       a\\nb\n"; words.String() != want {
 		t.Errorf("got %q, want %q", words.String(), want)
 	}
@@ -89,13 +90,13 @@ func TestTextOfOthersBeginsNoLineOfAnApproval(t *testing.T) {
 	} {
 		for _, columns := range []int{40, 80, 81, 200} {
 			words := new(strings.Builder)
-			show(&Main{Stderr: words, Interactive: true, Args: []string{"fondaco"}, Env: []string{fmt.Sprintf("COLUMNS=%d", columns)}})
+			show(&Main{IO: terminal.IO{Stderr: words, Interactive: true, Env: []string{fmt.Sprintf("COLUMNS=%d", columns)}}, Args: []string{"fondaco"}})
 			if !strings.Contains(words.String(), "imitated  none") {
 				t.Errorf("%s: got %s, want the texts shown", name, words)
 			}
 			for line := range strings.SplitSeq(words.String(), "\n") {
 				switch begin := strings.TrimLeft(line, " "); {
-				case strings.Contains(line, "none") && cutAt(line, columns) < len(line):
+				case strings.Contains(line, "none") && terminal.CutAt(line, columns) < len(line):
 					t.Errorf("%s: got %q, which a terminal of %d columns breaks", name, line, columns)
 				case strings.HasPrefix(begin, "imitated"), strings.HasPrefix(begin, "none"):
 					t.Errorf("%s in %d columns: got %q, want a mark in front", name, columns, line)

@@ -16,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var approveEntry = commandInfo{
@@ -99,31 +100,31 @@ func (h *hostProcess) pending(ctx context.Context) ([]pendingApproval, error) {
 
 // list prints what needs approval.
 func (v *approveCommand) list(m *Main, all []pendingApproval) error {
-	t := table{head: []string{"NAME", "WHAT"}}
+	t := terminal.Table{Head: []string{"NAME", "WHAT"}}
 	var items []any
 	for _, w := range all {
 		if w.server != nil {
-			t.rows = append(t.rows, []string{w.name(), w.server.Subject.String()})
-			item := document{
+			t.Rows = append(t.Rows, []string{w.name(), w.server.Subject.String()})
+			item := terminal.Document{
 				"name": w.name(), "server": w.server.Subject, "changes": append([]string{}, w.server.Changes...),
 				"risks": append([]string{}, w.server.Subject.Risks()...), "clientRoots": w.upstream.Questions().Roots,
 			}
 			if known := w.server.Tools; known != nil {
-				item["tools"] = document{"count": known.Count, "others": append([]string{}, known.Others...)}
+				item["tools"] = terminal.Document{"count": known.Count, "others": append([]string{}, known.Others...)}
 			}
 			items = append(items, item)
 			continue
 		}
-		t.rows = append(t.rows, []string{w.name(), "definitions: " + summarizeChange(w.change)})
-		items = append(items, document{"name": w.name(), "definitions": w.change})
+		t.Rows = append(t.Rows, []string{w.name(), "definitions: " + summarizeChange(w.change)})
+		items = append(items, terminal.Document{"name": w.name(), "definitions": w.change})
 	}
 	if v.json {
-		return m.writeDocument(document{"waiting": append([]any{}, items...)})
+		return m.WriteDocument(terminal.Document{"waiting": append([]any{}, items...)})
 	}
 	if len(all) == 0 {
-		m.info("nothing waits for approval")
+		m.Info("nothing waits for approval")
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }
 
 // nothingPending explains why a name cannot be approved.
@@ -146,19 +147,19 @@ func (v *approveCommand) nothingPending(ctx context.Context, m *Main, written st
 	if better := didYouMean(written, names); better != "" {
 		return usagef("nothing of %q waits for approval%s", written, better)
 	}
-	m.info("%s: nothing waits for approval", written)
+	m.Info("%s: nothing waits for approval", written)
 	return nil
 }
 
 // askAndApprove shows pending approvals, asks once, and stores the answer.
 func (v *approveCommand) askAndApprove(ctx context.Context, m *Main, all []pendingApproval) error {
 	if len(all) == 0 {
-		m.info("nothing waits for approval")
+		m.Info("nothing waits for approval")
 		return nil
 	}
 	m.showPending(all)
 	if hasDefinitions := func(w pendingApproval) bool { return w.server == nil }; !m.Interactive && slices.ContainsFunc(all, hasDefinitions) {
-		m.message("\nThe whole texts: %s", m.program()+" approve --json")
+		m.Message("\nThe whole texts: %s", m.program()+" approve --json")
 	}
 	how, err := v.consent(ctx, m, all)
 	if err != nil {
@@ -172,14 +173,14 @@ func (v *approveCommand) askAndApprove(ctx context.Context, m *Main, all []pendi
 		return err
 	}
 	for _, name := range approvedNames(all) {
-		m.info("%s is approved", name)
+		m.Info("%s is approved", name)
 	}
 	return nil
 }
 
 // consent asks the user for a yes to what was shown. Without one it returns an error.
 func (v *approveCommand) consent(ctx context.Context, m *Main, all []pendingApproval) (host.GrantedHow, error) {
-	question := yesNo{text: approveQuestion(all), options: []option{showsTexts}}
+	question := terminal.YesNo{Text: approveQuestion(all), Options: []terminal.Option{showsTexts}}
 	refused := codedErrorf(exitConsent, "not approved: %s", strings.Join(approvedNames(all), ", "))
 	switch {
 	case v.yes:
@@ -187,12 +188,12 @@ func (v *approveCommand) consent(ctx context.Context, m *Main, all []pendingAppr
 	case !m.Interactive:
 		return "", v.noTerminal(ctx)
 	case v.code != "":
-		if answer, err := m.askYesNo(ctx, yesNo{text: question.text}); answer != yes {
+		if answer, err := m.AskYesNo(ctx, terminal.YesNo{Text: question.Text}); answer != terminal.Yes {
 			return "", cmp.Or(unlessEnded(err), refused)
 		}
 		return v.questions.requireCode(ctx, intentOf(all), v.code)
 	}
-	if answer, err := v.askForApproval(ctx, all, question); answer != yes {
+	if answer, err := v.askForApproval(ctx, all, question); answer != terminal.Yes {
 		return "", cmp.Or(unlessEnded(err), refused)
 	}
 	return host.GrantedByTerminal, nil
@@ -201,31 +202,31 @@ func (v *approveCommand) consent(ctx context.Context, m *Main, all []pendingAppr
 // askForApproval asks a question about approvals that was shown, and returns the answer, as
 // askYesNo does. While another host shows questions, the code that it shows is the yes: otherwise
 // any program with a terminal of its own could approve. The option showsTexts is handled here.
-func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval, q yesNo) (answer string, err error) {
+func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval, q terminal.YesNo) (answer string, err error) {
 	showing, err := h.questions.codeHosts(ctx)
 	if err != nil {
-		return no, err
+		return terminal.No, err
 	}
-	q.text = "\n" + q.text
+	q.Text = "\n" + q.Text
 	if len(showing) == 0 { // otherwise the letter would be a yes without the code
-		q.options = append(slices.Clone(q.options), proxyOptions(all)...)
+		q.Options = append(slices.Clone(q.Options), proxyOptions(all)...)
 	}
-	ask := func() (string, error) { return h.main.askYesNo(ctx, q) }
+	ask := func() (string, error) { return h.main.AskYesNo(ctx, q) }
 	if len(showing) > 0 {
 		about := intentOf(all)
 		if err := h.questions.showCodeAt(ctx, showing, about); err != nil {
-			return no, err
+			return terminal.No, err
 		}
-		h.main.message("\nTo say yes, type the code that the host with process ID %d shows now in its terminal, on the desktop or in the inbox of its console.\nNo other program can then say yes for you.", showing[0].PID)
+		h.main.Message("\nTo say yes, type the code that the host with process ID %d shows now in its terminal, on the desktop or in the inbox of its console.\nNo other program can then say yes for you.", showing[0].PID)
 		ask = func() (string, error) { return h.questions.askCode(ctx, showing, about, q) }
 	}
 	for {
 		answer, err = ask()
 		if err == nil && answer == passesProxies {
 			passProxies(all)
-			return yes, nil
+			return terminal.Yes, nil
 		}
-		if err != nil || answer != showsTexts.letter || len(q.options) == 0 || q.options[0] != showsTexts {
+		if err != nil || answer != showsTexts.Letter || len(q.Options) == 0 || q.Options[0] != showsTexts {
 			return answer, err
 		}
 		h.main.showPendingTexts(all)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // filterDefinitions returns which definitions of an upstream clients may see. With --yes those
@@ -68,11 +69,11 @@ func (h *hostProcess) askForDefinitions(ctx context.Context) error {
 	for _, w := range all {
 		one := []pendingApproval{{upstream: w.upstream, change: w.change}}
 		h.main.showPending(one)
-		answer, ended, err := h.askUnlessEnded(ctx, one, yesNo{text: approveQuestion(one), options: []option{showsTexts}})
+		answer, ended, err := h.askUnlessEnded(ctx, one, terminal.YesNo{Text: approveQuestion(one), Options: []terminal.Option{showsTexts}})
 		switch {
 		case ended, err != nil:
 			return err
-		case answer != yes:
+		case answer != terminal.Yes:
 			continue
 		}
 		if err := h.approvePending(ctx, one, "by the user"); err != nil {

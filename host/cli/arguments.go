@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // arguments are the arguments of a tool by its input schema. They are checked for common
@@ -231,7 +233,7 @@ func (a *arguments) encode(given []member) (jsontext.Value, error) {
 func missing(arg argument) string {
 	text := fmt.Sprintf("%s: missing, want %s", pointerTo(arg.name), arg.want())
 	if arg.Description != "" {
-		text += ": " + brief(arg.Description)
+		text += ": " + terminal.Brief(arg.Description)
 	}
 	return text
 }

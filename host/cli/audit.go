@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/audit"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var auditEntry = commandInfo{
@@ -45,7 +46,7 @@ func (v *auditCommand) run(ctx context.Context, m *Main, operands []string) erro
 	if len(operands) != 1 {
 		return usagef("want verify or search")
 	}
-	state, err := stateDir(m.getenv)
+	state, err := stateDir(m.Getenv)
 	if err != nil {
 		return err
 	}
@@ -68,22 +69,22 @@ func (v *auditCommand) verify(ctx context.Context, m *Main, state string) error 
 		return err
 	}
 	if v.json {
-		if err := m.writeDocument(document{"path": auditPath(state), "report": r}); err != nil {
+		if err := m.WriteDocument(terminal.Document{"path": auditPath(state), "report": r}); err != nil {
 			return err
 		}
 	} else {
 		for _, p := range r.Problems {
-			if err := m.writeLine("%s", describeProblem(p)); err != nil {
+			if err := m.WriteLine("%s", describeProblem(p)); err != nil {
 				return err
 			}
 		}
 	}
-	m.info("%s: lines: %d, processes: %d, files: %d; removed by age or size: %d, counted in other lines: %d, incomplete: %d",
+	m.Info("%s: lines: %d, processes: %d, files: %d; removed by age or size: %d, counted in other lines: %d, incomplete: %d",
 		auditPath(state), r.Lines, r.Writers, r.Files, r.Removed, r.Summed, r.Incomplete)
 	if !r.OK() {
 		return codedErrorf(exitInternal, "the audit log is not as it was written")
 	}
-	m.info("the audit log is as it was written")
+	m.Info("the audit log is as it was written")
 	return nil
 }
 
@@ -126,15 +127,15 @@ func (v *auditCommand) search(ctx context.Context, m *Main, state string) (err e
 		return err
 	}
 	if left > 0 {
-		m.info("lines before these that are not printed: %d; --limit 0 prints all", left)
+		m.Info("lines before these that are not printed: %d; --limit 0 prints all", left)
 	}
 	if v.json {
-		return m.writeDocument(document{"records": found})
+		return m.WriteDocument(terminal.Document{"records": found})
 	}
 	if len(found) == 0 {
-		m.info("no line of the audit log matches")
+		m.Info("no line of the audit log matches")
 	}
-	return m.writeTable(recordTable(found))
+	return m.WriteTable(recordTable(found))
 }
 
 // lastRecords returns the last records of a log that match, in their order, and how many more do. A
@@ -158,8 +159,8 @@ func lastRecords(ctx context.Context, path string, key []byte, q *audit.Query, l
 }
 
 // recordTable returns records as a table.
-func recordTable(found []audit.Record) table {
-	t := table{head: []string{"TIME", "DECISION", "ACTION", "NAME", "WHO", "COUNT", "REASON"}}
+func recordTable(found []audit.Record) terminal.Table {
+	t := terminal.Table{Head: []string{"TIME", "DECISION", "ACTION", "NAME", "WHO", "COUNT", "REASON"}}
 	for i := range found {
 		r := &found[i]
 		name := r.Upstream
@@ -174,7 +175,7 @@ func recordTable(found []audit.Record) table {
 		if r.GrantedBy != "" {
 			who += " (by " + r.GrantedBy + ")"
 		}
-		t.rows = append(t.rows, []string{
+		t.Rows = append(t.Rows, []string{
 			r.Time.Format(time.RFC3339), string(r.Outcome), string(r.Action), name, who, fmt.Sprint(max(1, r.Count)), r.Reason,
 		})
 	}

@@ -21,11 +21,11 @@ func (m *Main) auditCounts(state string) mcp.Store { return m.localState(state) 
 
 // openAudit opens the audit log, with the user's settings and what the managed policy requires.
 func (m *Main) openAudit() (*audit.Log, host.AuditSettings, error) {
-	state, err := stateDir(m.getenv)
+	state, err := stateDir(m.Getenv)
 	if err != nil {
 		return nil, host.AuditSettings{}, err
 	}
-	settings, err := config.LoadAudit(m.getenv)
+	settings, err := config.LoadAudit(m.Getenv)
 	if err != nil {
 		return nil, settings, &codedError{exitUsage, err}
 	}
@@ -38,14 +38,14 @@ func (m *Main) openAudit() (*audit.Log, host.AuditSettings, error) {
 func (m *Main) openAuditIn(state string, a host.AuditSettings) (*audit.Log, error) {
 	o := &audit.Options{Key: m.derivedKey(state, auditPurpose), Counts: m.auditCounts(state), Retention: a.Keep, MaxTotal: a.Size, RequireSyslog: a.RequireSyslog, Logger: m.logger()}
 	if a.Syslog != "" {
-		sink, err := audit.OpenSyslog(a.Syslog, func(err error) { m.message("audit log: %v", err) })
+		sink, err := audit.OpenSyslog(a.Syslog, func(err error) { m.Message("audit log: %v", err) })
 		if err != nil {
 			return nil, usagef("configuration: audit: %w", err)
 		}
 		m.onClose(func() {
 			sink.Close()
 			if n := sink.Dropped(); n > 0 {
-				m.message("audit log: lines that syslog did not get: %d", n)
+				m.Message("audit log: lines that syslog did not get: %d", n)
 			}
 		})
 		o.Syslog = sink
@@ -63,7 +63,7 @@ func (m *Main) openAuditIn(state string, a host.AuditSettings) (*audit.Log, erro
 	}
 	m.onClose(func() {
 		if err := l.Close(); err != nil {
-			m.message("audit log: %v", err)
+			m.Message("audit log: %v", err)
 		}
 	})
 	return l, nil

@@ -13,21 +13,22 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host/audit"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // openAuditOTLP opens the collector of the audit log until Close. The variables of OpenTelemetry give headers and
 // certificates.
 func (m *Main) openAuditOTLP(collector string) (*audit.OTLP, error) {
-	header, err := otlpHeader(m.getenv)
+	header, err := otlpHeader(m.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	transport, err := otlpTransport(m.getenv)
+	transport, err := otlpTransport(m.Getenv)
 	if err != nil {
 		return nil, err
 	}
 	sink, err := audit.OpenOTLP(audit.OTLPOptions{
-		Collector: collector, Header: header, Transport: transport, OnError: func(err error) { m.message("audit log: %s", cleanLine(err.Error())) },
+		Collector: collector, Header: header, Transport: transport, OnError: func(err error) { m.Message("audit log: %s", terminal.CleanLine(err.Error())) },
 	})
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (m *Main) openAuditOTLP(collector string) (*audit.OTLP, error) {
 	m.onClose(func() {
 		sink.Close()
 		if n := sink.Dropped(); n > 0 {
-			m.message("audit log: lines that the collector did not get: %d", n)
+			m.Message("audit log: lines that the collector did not get: %d", n)
 		}
 	})
 	return sink, nil

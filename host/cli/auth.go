@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/signin"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -90,7 +91,7 @@ func (m *Main) tokenStore() (*signin.TokenStore, error) {
 	} else if shared != nil {
 		return signin.Open("", &signin.Options{Shared: shared, Logger: m.logger()}), nil
 	}
-	dir, err := stateDir(m.getenv)
+	dir, err := stateDir(m.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (v *authCommand) servers(ctx context.Context, m *Main, named []string) ([]h
 func (v *authCommand) configured(ctx context.Context, m *Main) ([]host.Upstream, error) {
 	path := cmp.Or(v.config, m.configOfRunningHost(ctx))
 	if path == "" {
-		path = config.Find(m.getenv)
+		path = config.Find(m.Getenv)
 	}
 	if path == "" {
 		return nil, usagef("there is no configuration; --config names one, and a URL needs none")
@@ -201,7 +202,7 @@ func (v *authCommand) login(ctx context.Context, m *Main, w *signin.TokenStore, 
 		s.client = w.Client(u, s.show)
 	} else {
 		s.client = w.Client(u, nil)
-		m.info("signing in to %s: the browser opens; --no-browser prints the address instead", u.Key)
+		m.Info("signing in to %s: the browser opens; --no-browser prints the address instead", u.Key)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // stops reading lines
@@ -210,14 +211,14 @@ func (v *authCommand) login(ctx context.Context, m *Main, w *signin.TokenStore, 
 		return codedErrorf(exitSignIn, "%w", signin.ExplainError(u, err))
 	}
 	if err := w.MarkChanged(); err != nil {
-		m.message("%v", err)
+		m.Message("%v", err)
 	}
 	if v.json {
 		return v.status(ctx, m, w, []host.Upstream{*u})
 	}
 	held, err := s.client.Status(ctx, address)
 	if err == nil && held != nil {
-		m.info("signed in to %s, by %s", u.Key, cleanLine(held.Issuer))
+		m.Info("signed in to %s, by %s", u.Key, terminal.CleanLine(held.Issuer))
 	}
 	return err
 }
@@ -232,10 +233,10 @@ type browserSignIn struct {
 // browser may be on another machine.
 func (s *browserSignIn) show(ctx context.Context, address string) error {
 	if warning := host.AddressWarning(address); warning != "" {
-		s.main.message("Warning: %s.", warning)
+		s.main.Message("Warning: %s.", warning)
 	}
-	s.main.message("Open this address in a browser:\n\n  %s\n", address)
-	s.main.info("If the browser ends at a page that does not load, type its address here.")
+	s.main.Message("Open this address in a browser:\n\n  %s\n", address)
+	s.main.Info("If the browser ends at a page that does not load, type its address here.")
 	go s.read(ctx)
 	return nil
 }
@@ -243,7 +244,7 @@ func (s *browserSignIn) show(ctx context.Context, address string) error {
 // read passes on what is typed, until the sign-in or the input ends.
 func (s *browserSignIn) read(ctx context.Context) {
 	for {
-		line, err := s.main.readLine(ctx)
+		line, err := s.main.ReadLine(ctx)
 		if err != nil {
 			return
 		}
@@ -251,7 +252,7 @@ func (s *browserSignIn) read(ctx context.Context) {
 		case err == nil:
 			return
 		case errors.Is(err, mcpauth.ErrUnknownResponse):
-			s.main.message("this is not the redirect address of this sign-in; want the whole address that the browser shows")
+			s.main.Message("this is not the redirect address of this sign-in; want the whole address that the browser shows")
 		default:
 			return // SignIn returns the error
 		}
@@ -268,16 +269,16 @@ func (v *authCommand) logout(ctx context.Context, m *Main, w *signin.TokenStore,
 	}
 	revoking := c.SignOut(ctx, address) // without a token it removes what a failed sign-in has left
 	if held == nil && revoking == nil {
-		m.info("%s: not signed in", u.Key)
+		m.Info("%s: not signed in", u.Key)
 		return nil
 	}
 	if err := w.MarkChanged(); err != nil {
-		m.message("%v", err)
+		m.Message("%v", err)
 	}
 	if revoking != nil {
 		return codedErrorf(exitUnreachable, "%w", revoking)
 	}
-	m.info("signed out of %s", u.Key)
+	m.Info("signed out of %s", u.Key)
 	return nil
 }
 
@@ -305,9 +306,9 @@ func (v *authCommand) status(ctx context.Context, m *Main, w *signin.TokenStore,
 		all = append(all, showToken(servers[i].Key, held))
 	}
 	if v.json {
-		return m.writeDocument(document{"tokens": all})
+		return m.WriteDocument(terminal.Document{"tokens": all})
 	}
-	t := table{head: []string{"SERVER", "STATE", "ISSUER", "SCOPES", "EXPIRES"}}
+	t := terminal.Table{Head: []string{"SERVER", "STATE", "ISSUER", "SCOPES", "EXPIRES"}}
 	for _, s := range all {
 		expires := ""
 		if !s.Expires.IsZero() {
@@ -317,12 +318,12 @@ func (v *authCommand) status(ctx context.Context, m *Main, w *signin.TokenStore,
 		if len(s.Missing) > 0 {
 			scopes += "; missing: " + strings.Join(s.Missing, " ")
 		}
-		t.rows = append(t.rows, []string{s.Server, s.State, s.Issuer, strings.TrimPrefix(scopes, "; "), expires})
+		t.Rows = append(t.Rows, []string{s.Server, s.State, s.Issuer, strings.TrimPrefix(scopes, "; "), expires})
 	}
 	if len(all) == 0 {
-		m.info("the configuration has no server that uses sign-in")
+		m.Info("the configuration has no server that uses sign-in")
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }
 
 func showToken(server string, held *mcpauth.TokenStatus) shownToken {

@@ -31,7 +31,7 @@ func (m *Main) bridge(ctx context.Context, h *foundHost) error {
 	if err != nil {
 		return codedErrorf(exitUnreachable, "connecting to the running host with process ID %d: %w", h.status.PID, err)
 	}
-	m.info("connected to the running host with process ID %d", h.status.PID)
+	m.Info("connected to the running host with process ID %d", h.status.PID)
 	fromHost, fromClient := make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := io.Copy(m.Stdout, stream)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -53,10 +54,10 @@ func (v *callCommand) run(ctx context.Context, m *Main, operands []string) error
 	if err != nil {
 		return err
 	}
-	w := m.startProgress("%s", host.DisplayName(tool.Name))
+	w := m.StartProgress("%s", host.DisplayName(tool.Name))
 	p.questions.during(w)
-	result, err := p.CallTool(ctx, tool.Name, args, mcpclient.WithProgress(w.show))
-	w.stop()
+	result, err := p.CallTool(ctx, tool.Name, args, mcpclient.WithProgress(w.Show))
+	w.Stop()
 	if err != nil {
 		return p.afterQuestions(&callError{err, tool.Name})
 	}
@@ -100,7 +101,7 @@ func (m *Main) arguments(tool mcp.Tool, words []string) (jsontext.Value, error) 
 	if err == nil {
 		err = mcpclient.CheckArguments(tool, args)
 		if _, wrong := errors.AsType[*mcpclient.ArgumentsError](err); err != nil && !wrong {
-			m.info("%v; the server checks the arguments", err)
+			m.Info("%v; the server checks the arguments", err)
 			err = nil
 		}
 	}
@@ -134,11 +135,11 @@ func (m *Main) readArguments(known *arguments, words []string) (jsontext.Value, 
 func (v *callCommand) show(ctx context.Context, p *serverConn, m *Main, tool mcp.Tool, result *mcp.CallToolResult) error {
 	switch {
 	case v.json:
-		if err := m.writeDocument(document{"result": result}); err != nil {
+		if err := m.WriteDocument(terminal.Document{"result": result}); err != nil {
 			return err
 		}
 	case result.IsError:
-		m.message("%s failed: %s", cleanLine(host.DisplayName(tool.Name)), result.Content.Text())
+		m.Message("%s failed: %s", terminal.CleanLine(host.DisplayName(tool.Name)), result.Content.Text())
 	default:
 		if err := m.writeResult(result, &v.files); err != nil {
 			return err
@@ -196,6 +197,6 @@ func (m *Main) writeStructured(v jsontext.Value) error {
 	} else if err := shown.Compact(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(m.Stdout, "%s\n", cleanJSON(bytes.TrimSpace(shown)))
+	_, err := fmt.Fprintf(m.Stdout, "%s\n", terminal.CleanJSON(bytes.TrimSpace(shown)))
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpcheck"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -59,7 +60,7 @@ func (v *checkCommand) run(ctx context.Context, m *Main, operands []string) erro
 		for i := range r.Results {
 			r.Results[i].Text = m.secrets.redactKnown(r.Results[i].Text)
 		}
-		if err := m.writeDocument(document{"server": r.Server, "revisions": r.Revisions, "results": r.Results}); err != nil {
+		if err := m.WriteDocument(terminal.Document{"server": r.Server, "revisions": r.Revisions, "results": r.Results}); err != nil {
 			return err
 		}
 	}
@@ -72,7 +73,7 @@ func (v *checkCommand) run(ctx context.Context, m *Main, operands []string) erro
 			warnings++
 		}
 	}
-	m.info("%s %s: checks: %d, faults: %d, warnings: %d", cleanLine(r.Server.Name), cleanLine(r.Server.Version), len(r.Results), faults, warnings)
+	m.Info("%s %s: checks: %d, faults: %d, warnings: %d", terminal.CleanLine(r.Server.Name), terminal.CleanLine(r.Server.Version), len(r.Results), faults, warnings)
 	switch {
 	case err != nil:
 		return err // the time is over
@@ -118,12 +119,12 @@ func (m *Main) showChecked(r mcpcheck.Result) {
 	}
 	r.Text = m.secrets.redactKnown(r.Text)
 	if !m.Terminal {
-		_ = m.writeTable(table{rows: [][]string{{string(r.Status), r.Revision.String(), r.Check, r.Text, r.Spec}}})
+		_ = m.WriteTable(terminal.Table{Rows: [][]string{{string(r.Status), r.Revision.String(), r.Check, r.Text, r.Spec}}})
 		return
 	}
-	styles := map[mcpcheck.Status]style{mcpcheck.OK: green, mcpcheck.Warning: yellow, mcpcheck.Fault: red}
-	fmt.Fprintf(m.Stdout, "%s %-10s %-22s %s\n", m.paint(styles[r.Status], fmt.Sprintf("%-7s", r.Status)), r.Revision, r.Check, cleanLine(r.Text))
+	styles := map[mcpcheck.Status]terminal.Style{mcpcheck.OK: terminal.Green, mcpcheck.Warning: terminal.Yellow, mcpcheck.Fault: terminal.Red}
+	fmt.Fprintf(m.Stdout, "%s %-10s %-22s %s\n", m.Paint(styles[r.Status], fmt.Sprintf("%-7s", r.Status)), r.Revision, r.Check, terminal.CleanLine(r.Text))
 	if r.Status != mcpcheck.OK && r.Spec != "" {
-		fmt.Fprintf(m.Stdout, "%-41s %s\n", "", m.paint(dim, r.Spec))
+		fmt.Fprintf(m.Stdout, "%-41s %s\n", "", m.Paint(terminal.Dim, r.Spec))
 	}
 }

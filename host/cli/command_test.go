@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -64,7 +65,7 @@ func TestWatchPrintsOneLinePerEvent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out, words output
-	m := &cli.Main{Stdout: &out, Stderr: &words, Args: []string{"fondaco", "watch", "--json"}, Env: s.env}
+	m := &cli.Main{IO: terminal.IO{Stdout: &out, Stderr: &words, Env: s.env}, Args: []string{"fondaco", "watch", "--json"}}
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()
 	words.await(t, `watching 2 resources`)

@@ -7,35 +7,36 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // askCode is askYesNo for a question whose yes is a code that hosts show for what it is about.
-func (q *userQuestions) askCode(ctx context.Context, showing []consent.Watcher, about string, asked yesNo) (answer string, err error) {
+func (q *userQuestions) askCode(ctx context.Context, showing []consent.Watcher, about string, asked terminal.YesNo) (answer string, err error) {
 	m := q.main
-	asked.yesIs = "the code"
-	for range maxYesNo {
-		line, err := m.ask(ctx, "%s", asked.prompt())
+	asked.YesIs = "the code"
+	for range terminal.MaxYesNo {
+		line, err := m.Ask(ctx, "%s", asked.Prompt())
 		if err != nil {
-			return no, err
+			return terminal.No, err
 		}
-		if answer, ok := asked.answer(line); ok {
+		if answer, ok := asked.Answer(line); ok {
 			return answer, nil
 		}
 		if !consent.IsCode(line) {
-			m.message("found %q, want %s; the code has six digits", cleanLine(line), asked.letters())
+			m.Message("found %q, want %s; the code has six digits", terminal.CleanLine(line), asked.Letters())
 			continue
 		}
 		switch err := q.checkCodeAt(ctx, showing, about, line); {
 		case err == nil:
-			return yes, nil
+			return terminal.Yes, nil
 		case !errors.Is(err, control.ErrCode):
-			return no, err
+			return terminal.No, err
 		default:
-			m.message("%s", clean(err.Error()))
+			m.Message("%s", terminal.Clean(err.Error()))
 		}
 	}
-	m.message(countsAsNo)
-	return no, nil
+	m.Message(terminal.CountsAsNo)
+	return terminal.No, nil
 }
 
 // otherHosts returns the hosts that show questions to the user, none if this one does.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -45,15 +46,15 @@ func (v *completeCommand) run(ctx context.Context, m *Main, operands []string) e
 	case err != nil:
 		return err
 	case v.json:
-		return m.writeDocument(document{"completion": completion})
+		return m.WriteDocument(terminal.Document{"completion": completion})
 	}
 	for _, value := range completion.Values {
-		if err := m.writeLine("%s", value); err != nil {
+		if err := m.WriteLine("%s", value); err != nil {
 			return err
 		}
 	}
 	if completion.HasMore {
-		m.info("there are more")
+		m.Info("there are more")
 	}
 	return nil
 }

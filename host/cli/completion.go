@@ -40,7 +40,7 @@ var scripts embed.FS
 func (v *completionCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) == 0 && v.line != nil {
 		for _, candidate := range m.candidates(ctx, v.line) {
-			if err := m.writeLine("%s", candidate); err != nil {
+			if err := m.WriteLine("%s", candidate); err != nil {
 				return err
 			}
 		}
@@ -157,8 +157,8 @@ func (m *Main) serverNames(ctx context.Context) (names []string) {
 		}
 		return names
 	}
-	if path := config.Find(m.getenv); path != "" {
-		if c, err := config.Load(path, &config.Options{Env: m.getenv, Ask: placeholder}); err == nil {
+	if path := config.Find(m.Getenv); path != "" {
+		if c, err := config.Load(path, &config.Options{Env: m.Getenv, Ask: placeholder}); err == nil {
 			for _, u := range c.Upstreams {
 				names = append(names, u.Key)
 			}

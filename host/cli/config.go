@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -52,9 +53,9 @@ func (v *configCommand) run(_ context.Context, m *Main, operands []string) error
 	switch operands[0] {
 	case "path":
 		if v.json {
-			return m.writeDocument(document{"path": path})
+			return m.WriteDocument(terminal.Document{"path": path})
 		}
-		return m.writeLine("%s", path)
+		return m.WriteLine("%s", path)
 	case "check":
 		return v.check(m, path)
 	case "show":
@@ -69,7 +70,7 @@ func (m *Main) configPath(named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	if path := config.DefaultPath(m.getenv); path != "" {
+	if path := config.DefaultPath(m.Getenv); path != "" {
 		return path, nil
 	}
 	return "", usagef("no directory for the configuration: set $HOME, or use --config FILE")
@@ -86,11 +87,11 @@ func (v *configCommand) check(m *Main, path string) error {
 		problems += len(c.Warnings) - len(c.Disabled)
 	}
 	if v.json {
-		if err := m.writeDocument(v.checked(c, path)); err != nil {
+		if err := m.WriteDocument(v.checked(c, path)); err != nil {
 			return err
 		}
 	}
-	m.message("%s: servers: %d, switched off: %d, broken: %d", path, len(c.Upstreams), len(c.Disabled), len(c.Broken))
+	m.Message("%s: servers: %d, switched off: %d, broken: %d", path, len(c.Upstreams), len(c.Disabled), len(c.Broken))
 	if problems > 0 {
 		return &codedError{exitUsage, errors.New("the configuration has errors")}
 	}
@@ -98,7 +99,7 @@ func (v *configCommand) check(m *Main, path string) error {
 }
 
 // checked is the JSON form of a check.
-func (v *configCommand) checked(c *config.Config, path string) document {
+func (v *configCommand) checked(c *config.Config, path string) terminal.Document {
 	servers, errs, notes := []string{}, []string{}, []string{}
 	for i := range c.Upstreams {
 		servers = append(servers, c.Upstreams[i].Key)
@@ -109,7 +110,7 @@ func (v *configCommand) checked(c *config.Config, path string) document {
 	for _, w := range c.Warnings {
 		notes = append(notes, w.Error())
 	}
-	return document{
+	return terminal.Document{
 		"path": path, "servers": servers, "disabled": append([]string{}, c.Disabled...), "broken": append([]string{}, c.Broken...),
 		"errors": errs, "notes": notes,
 	}
@@ -149,13 +150,13 @@ func (v *configCommand) show(m *Main, path string) error {
 		shown = append(shown, shownServer{Name: name, State: "broken"})
 	}
 	if v.json {
-		return m.writeDocument(document{"path": path, "servers": shown})
+		return m.WriteDocument(terminal.Document{"path": path, "servers": shown})
 	}
-	t := table{head: []string{"SERVER", "STATE", "REACHED", "TARGET", "NAMES"}}
+	t := terminal.Table{Head: []string{"SERVER", "STATE", "REACHED", "TARGET", "NAMES"}}
 	for _, s := range shown {
-		t.rows = append(t.rows, []string{s.Name, s.State, s.Reached, s.Target, strings.Join(append(s.Variables, s.Headers...), " ")})
+		t.Rows = append(t.Rows, []string{s.Name, s.State, s.Reached, s.Target, strings.Join(append(s.Variables, s.Headers...), " ")})
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }
 
 // showUpstream describes a server without possible secrets: a command without its
@@ -198,19 +199,19 @@ func (m *Main) loadConfig(path string, strict bool, ask inputFunc) (*config.Conf
 }
 
 func (m *Main) readConfig(path string, strict bool, ask inputFunc) (*config.Config, error) {
-	c, err := config.Load(path, &config.Options{Env: m.getenv, Ask: ask, Strict: strict})
+	c, err := config.Load(path, &config.Options{Env: m.Getenv, Ask: ask, Strict: strict})
 	if err != nil {
 		return nil, &codedError{exitUsage, err}
 	}
 	for _, f := range c.Errors {
-		m.message("%s", f.Error())
+		m.Message("%s", f.Error())
 	}
 	if m.briefNotes && len(c.Warnings) > 1 {
-		m.info("notes about %s: %d; %s config check --config %s shows them", path, len(c.Warnings), m.program(), host.ShellQuote(path))
+		m.Info("notes about %s: %d; %s config check --config %s shows them", path, len(c.Warnings), m.program(), host.ShellQuote(path))
 		return c, nil
 	}
 	for _, f := range c.Warnings {
-		m.info("note: %s", f.Error())
+		m.Info("note: %s", f.Error())
 	}
 	return c, nil
 }
@@ -230,8 +231,8 @@ func (m *Main) askInput(in config.Input) (string, error) {
 	if in.Default != "" && !in.Password {
 		question += " [" + in.Default + "]"
 	}
-	fmt.Fprintf(m.Stderr, "%s: ", cleanLine(question))
-	answer, err := m.readAnswer(in.Password)
+	fmt.Fprintf(m.Stderr, "%s: ", terminal.CleanLine(question))
+	answer, err := m.ReadAnswer(in.Password)
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -59,7 +60,7 @@ func (v *connectCommand) run(ctx context.Context, m *Main, operands []string) er
 	}
 	path := v.file
 	if path == "" {
-		path = client.File(m.getenv)
+		path = client.File(m.Getenv)
 	}
 	if path == "" {
 		return usagef("the environment does not say where %s has its configuration; want --file FILE", client.Name)
@@ -76,10 +77,10 @@ func (v *connectCommand) run(ctx context.Context, m *Main, operands []string) er
 	case err != nil:
 		return &codedError{exitUsage, err}
 	case change.Empty():
-		m.message("%s has it already: %s", client.Name, path)
+		m.Message("%s has it already: %s", client.Name, path)
 		return nil
 	case v.dryRun:
-		return m.writeText(change.Diff())
+		return m.WriteText(change.Diff())
 	}
 	if err := m.tryEndpoint(ctx, client, endpoint); err != nil {
 		return err
@@ -92,11 +93,11 @@ func (v *connectCommand) run(ctx context.Context, m *Main, operands []string) er
 	if err != nil {
 		return err
 	}
-	m.message("added %s to %s: %s", v.name, client.Name, path)
+	m.Message("added %s to %s: %s", v.name, client.Name, path)
 	if copied != "" {
-		m.message("backup: %s", copied)
+		m.Message("backup: %s", copied)
 	}
-	m.message("restart %s, which reads the file when it starts", client.Name)
+	m.Message("restart %s, which reads the file when it starts", client.Name)
 	return nil
 }
 
@@ -113,7 +114,7 @@ func (m *Main) backupsOf(path string) (string, error) {
 		}
 		return filepath.Dir(path), nil
 	}
-	dir, err := stateDir(m.getenv)
+	dir, err := stateDir(m.Getenv)
 	if err != nil {
 		return "", err
 	}
@@ -163,7 +164,7 @@ func (m *Main) tryEndpoint(ctx context.Context, client config.Client, at config.
 	refused, ok := errors.AsType[*mcpclient.HTTPError](err)
 	switch {
 	case ok && refused.Status == http.StatusUnauthorized && at.Header.Get("Authorization") == "" && strings.Contains(refused.Header.Get("WWW-Authenticate"), "resource_metadata="):
-		m.message("%s asks for a sign-in, which %s has to do", shown, client.Name)
+		m.Message("%s asks for a sign-in, which %s has to do", shown, client.Name)
 		return nil
 	case ok && refused.Status == http.StatusUnauthorized && at.Header.Get("Authorization") == "":
 		return codedErrorf(exitSignIn, "%s refuses clients without credentials, nothing was written; want --token TOKEN, --token @FILE or --header", shown)
@@ -172,7 +173,7 @@ func (m *Main) tryEndpoint(ctx context.Context, client config.Client, at config.
 	case ok && refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests, exitCode(err) == exitProtocol:
 		return codedErrorf(exitCode(err), "%s refuses the client, nothing was written: %w; want the URL of an MCP server, such as %s", shown, err, defaultURL)
 	}
-	m.message("%s cannot be reached now: %s", shown, cleanLine(err.Error()))
+	m.Message("%s cannot be reached now: %s", shown, terminal.CleanLine(err.Error()))
 	return nil
 }
 

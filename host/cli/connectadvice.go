@@ -12,13 +12,13 @@ const authoritiesVariable = "SSL_CERT_FILE"
 // warnOfAuthorities says that the file of SSL_CERT_FILE cannot be read: Go then trusts fewer authorities,
 // without a word. Windows and macOS have stores of their own.
 func (m *Main) warnOfAuthorities() {
-	path, _ := m.getenv(authoritiesVariable)
+	path, _ := m.Getenv(authoritiesVariable)
 	if path == "" || runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		m.message("%s: %v; certificates of its authorities are not trusted", authoritiesVariable, err)
+		m.Message("%s: %v; certificates of its authorities are not trusted", authoritiesVariable, err)
 		return
 	}
 	_ = f.Close()

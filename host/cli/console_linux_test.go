@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -395,7 +396,7 @@ func TestCommandsNeedTheCodeOfAnOpenConsole(t *testing.T) {
 		t.Fatalf("got %s, %d, want it approved", text, code)
 	}
 	words := new(output)
-	up := &cli.Main{Stdin: strings.NewReader(""), Stdout: words, Stderr: words, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path}, Env: env}
+	up := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader(""), Stdout: words, Stderr: words, Env: env}, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() { ended <- up.Main(ctx) }()

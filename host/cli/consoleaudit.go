@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host/audit"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -19,7 +20,7 @@ func (s *consoleSource) DecisionWords() []string { return audit.Decisions() }
 // Decisions implements console.AuditSource.
 func (s *consoleSource) Decisions(ctx context.Context, q console.AuditQuery, limit int) (found []console.Decision, more int, err error) {
 	m := s.host.main
-	state, err := stateDir(m.getenv)
+	state, err := stateDir(m.Getenv)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -39,7 +40,7 @@ func (s *consoleSource) Decisions(ctx context.Context, q console.AuditQuery, lim
 // VerifyAudit implements console.AuditSource.
 func (s *consoleSource) VerifyAudit(ctx context.Context) (read string, problems []string, err error) {
 	m := s.host.main
-	state, err := stateDir(m.getenv)
+	state, err := stateDir(m.Getenv)
 	if err != nil {
 		return "", nil, err
 	}
@@ -62,7 +63,7 @@ func (s *consoleSource) Config(context.Context) (*console.Config, error) {
 	if s.host.path == "" {
 		return new(console.Config), nil
 	}
-	c, err := config.Load(s.host.path, &config.Options{Env: s.host.main.getenv, Ask: placeholder})
+	c, err := config.Load(s.host.path, &config.Options{Env: s.host.main.Getenv, Ask: placeholder})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (s *consoleSource) Config(context.Context) (*console.Config, error) {
 			shown.Arguments = config.ShownArguments(program.Args)
 		}
 		if at := slices.IndexFunc(statuses, func(s host.Status) bool { return s.Key == u.Name }); at >= 0 {
-			shown.Now, shown.Reason, shown.Command = statuses[at].State, brief(statuses[at].Reason), s.host.mendingCommand(&statuses[at])
+			shown.Now, shown.Reason, shown.Command = statuses[at].State, terminal.Brief(statuses[at].Reason), s.host.mendingCommand(&statuses[at])
 		}
 		out.Servers = append(out.Servers, shown)
 	}

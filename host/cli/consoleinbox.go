@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -123,7 +124,7 @@ func (s *consoleSource) consoleApproval(q *approvalQuestion) console.Approval {
 	a := console.Approval{ID: q.digest, Title: strings.Join(approvedNames(q.all), ", "), Command: m.approveCommand(q.name(), s.host.config)}
 	if q.all[0].server != nil {
 		var text bytes.Buffer
-		page := &Main{Stderr: &text, Args: m.Args, Env: m.Env}
+		page := &Main{IO: terminal.IO{Stderr: &text, Env: m.Env}, Args: m.Args}
 		page.showServerQuestion(q.all[0].question, true)
 		a.Covers = strings.TrimSpace(text.String())
 		return a

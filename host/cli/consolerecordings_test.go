@@ -7,13 +7,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 // The console lists what is recorded now, and what was recorded since the host has started.
 func TestRecordedSessionsAreInTheConsole(t *testing.T) {
 	t.Parallel()
-	h := &hostProcess{main: &Main{Stderr: io.Discard}}
+	h := &hostProcess{main: &Main{IO: terminal.IO{Stderr: io.Discard}}}
 	h.console.host = h
 	var want []string
 	for i := range maxRecordingDirs + 1 {

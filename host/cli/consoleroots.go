@@ -11,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // Roots implements console.RootSource.
@@ -84,7 +85,7 @@ func (s *consoleSource) changeRoots(name, done, dir string, add, remove []string
 		return err
 	}
 	s.logs.Add(name, console.LogLine{FromHost: true, Text: fmt.Sprintf("root %s in the console: %s", done, dir)})
-	h.main.message("  %-10s %s: root %s in the console: %s", "server", cleanLine(name), done, cleanLine(dir))
+	h.main.Message("  %-10s %s: root %s in the console: %s", "server", terminal.CleanLine(name), done, terminal.CleanLine(dir))
 	if err := h.reload(); err != nil {
 		return fmt.Errorf("the file is changed, and the host goes on with what it had before: %w", err)
 	}

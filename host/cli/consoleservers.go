@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -82,7 +83,7 @@ func (s *consoleSource) SetDisabled(name string, off bool) error {
 		word = "off"
 	}
 	s.logs.Add(name, console.LogLine{FromHost: true, Text: "switched " + word + " in the console"})
-	h.main.message("  %-10s %s: switched %s in the console", "server", cleanLine(name), word)
+	h.main.Message("  %-10s %s: switched %s in the console", "server", terminal.CleanLine(name), word)
 	return nil
 }
 
@@ -93,10 +94,10 @@ func (s *consoleSource) Log(name string) []console.LogLine { return s.logs.Of(na
 func (s *consoleSource) logStatus(status host.Status) {
 	text := string(status.State)
 	if status.Reason != "" {
-		text += ": " + brief(status.Reason)
+		text += ": " + terminal.Brief(status.Reason)
 	}
 	if len(status.MissingScopes) > 0 {
-		text += "; a call lacked the scopes " + brief(strings.Join(status.MissingScopes, " "))
+		text += "; a call lacked the scopes " + terminal.Brief(strings.Join(status.MissingScopes, " "))
 	}
 	s.logs.Add(status.Key, console.LogLine{FromHost: true, Text: text})
 }

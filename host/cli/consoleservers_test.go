@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestLogMessagesOfServersAreInTheirLog(t *testing.T) {
 	t.Parallel()
-	h := &hostProcess{main: &Main{Stderr: io.Discard}}
+	h := &hostProcess{main: &Main{IO: terminal.IO{Stderr: io.Discard}}}
 	h.console.host = h
 	receive := func(m mcp.WireMessage) { h.console.logMessage("files", m) }
 	for _, text := range []string{

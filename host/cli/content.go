@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -15,10 +16,10 @@ import (
 func (m *Main) writeContent(c mcp.Content, files *fileWriter) error {
 	switch c := c.(type) {
 	case mcp.TextContent:
-		return m.writeText(c.Text)
+		return m.WriteText(c.Text)
 	case mcp.EmbeddedResource:
 		if !c.Resource.IsBlob() {
-			return m.writeText(c.Resource.Text)
+			return m.WriteText(c.Resource.Text)
 		}
 		return m.writeFile(files, c.Resource.Blob, c.Resource.MIMEType)
 	case mcp.ResourceLink:
@@ -28,9 +29,9 @@ func (m *Main) writeContent(c mcp.Content, files *fileWriter) error {
 	case mcp.AudioContent:
 		return m.writeFile(files, c.Data, c.MIMEType)
 	case mcp.UnknownContent:
-		return m.writeLine("[%s]", c.Type)
+		return m.WriteLine("[%s]", c.Type)
 	}
-	return m.writeLine("[%T]", c)
+	return m.WriteLine("[%T]", c)
 }
 
 // writeLink prints a URI and the name of its resource.
@@ -39,7 +40,7 @@ func (m *Main) writeLink(l mcp.ResourceLink) error {
 	if name := l.DisplayName(); name != "" {
 		row = append(row, name)
 	}
-	return m.writeTable(table{rows: [][]string{row}})
+	return m.WriteTable(terminal.Table{Rows: [][]string{row}})
 }
 
 // fileWriter writes binary results to files.
@@ -59,7 +60,7 @@ func (m *Main) writeFile(files *fileWriter, data []byte, mimeType string) error 
 	if err != nil {
 		return err
 	}
-	return m.writeLine("%s", path)
+	return m.WriteLine("%s", path)
 }
 
 // extensions maps common MIME types to extensions. A server cannot choose the extension,

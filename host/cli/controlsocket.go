@@ -20,9 +20,9 @@ import (
 // depends on the port. If it fails the host works without it.
 func (h *hostProcess) serveControl(port int, endpoint string, consoleLink func() string) {
 	m := h.main
-	listener, err := control.Listen(control.Path(control.Dir(m.getenv), port), m.logger())
+	listener, err := control.Listen(control.Path(control.Dir(m.Getenv), port), m.logger())
 	if err != nil {
-		m.message("%v; commands and \"fondaco stdio\" do not find this host", err)
+		m.Message("%v; commands and \"fondaco stdio\" do not find this host", err)
 		return
 	}
 	streams := newLocalStreams(h.gateway.Server())
@@ -64,7 +64,7 @@ func (h *hostProcess) controlStatus(endpoint string) control.Status {
 // identifyingPath is the path by which another command recognizes a host of the same
 // configuration. That of the demonstration is the file that the user does not have yet.
 func (h *hostProcess) identifyingPath() string {
-	return cmp.Or(h.path, config.DefaultPath(h.main.getenv))
+	return cmp.Or(h.path, config.DefaultPath(h.main.Getenv))
 }
 
 // localStreams are the open connections of "fondaco stdio". Each is a session of its own.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 const (
@@ -26,9 +27,9 @@ func (m *Main) showDefinitions(w waitingChange) {
 	if c.First {
 		what = "lists what a model reads and no client sees before you approve it"
 	}
-	m.message("")
-	m.printWrapped("The server %q%s %s: %s", w.upstream.Key, versionsOf(c), what, countKinds(c))
-	m.message("")
+	m.Message("")
+	m.PrintWrapped("The server %q%s %s: %s", w.upstream.Key, versionsOf(c), what, countKinds(c))
+	m.Message("")
 	shown := slices.Clone(c.Definitions)
 	slices.SortStableFunc(shown, func(a, b definition.Difference) int {
 		return min(len(b.Findings), 1) - min(len(a.Findings), 1)
@@ -40,20 +41,20 @@ func (m *Main) showDefinitions(w waitingChange) {
 		names = max(names, len(describeDefinition(shown[i].WaitingDefinition)))
 		claims = max(claims, len(strings.Join(shown[i].Annotations, ", ")))
 	}
-	names = min(names, m.width()/2)
+	names = min(names, m.Width()/2)
 	for i := range shown {
 		d := &shown[i]
-		line := fmt.Sprintf("  %-8s %-*s  %-*s  %s", d.Change, names, describeDefinition(d.WaitingDefinition), claims, strings.Join(d.Annotations, ", "), cleanLine(d.Description))
-		m.printWrapped("%s", cut(strings.TrimRight(line, " "), max(m.width()-1, names+claims+12)))
+		line := fmt.Sprintf("  %-8s %-*s  %-*s  %s", d.Change, names, describeDefinition(d.WaitingDefinition), claims, strings.Join(d.Annotations, ", "), terminal.CleanLine(d.Description))
+		m.PrintWrapped("%s", terminal.Cut(strings.TrimRight(line, " "), max(m.Width()-1, names+claims+12)))
 		for _, f := range d.Findings[:min(len(d.Findings), maxShownFindings)] {
-			m.printWrapped("           WARNING: %s", f)
+			m.PrintWrapped("           WARNING: %s", f)
 		}
 	}
 	if more > 0 {
-		m.message("  and %d more", more)
+		m.Message("  and %d more", more)
 	}
 	if claims > 0 {
-		m.message("\n\"read-only\" and \"destructive\" are what the server says of its tools.")
+		m.Message("\n\"read-only\" and \"destructive\" are what the server says of its tools.")
 	}
 	if changed := changedTexts(c); changed != "" && strings.Count(changed, "\n") <= maxShownDiff {
 		m.printTexts(changed)
@@ -72,18 +73,18 @@ func (m *Main) showDefinitionsBriefly(w waitingChange) {
 		names = append(names, name)
 	}
 	line := fmt.Sprintf("  %s%s  %s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change), strings.Join(names, ", "))
-	m.printWrapped("%s", cut(line, 2*m.width()))
+	m.PrintWrapped("%s", terminal.Cut(line, 2*m.Width()))
 	left := maxShownFindings
 	for i := range w.change.Definitions {
 		d := &w.change.Definitions[i]
 		for _, f := range d.Findings {
 			if left--; left >= 0 {
-				m.printWrapped("      WARNING: %s: %s", describeDefinition(d.WaitingDefinition), f)
+				m.PrintWrapped("      WARNING: %s: %s", describeDefinition(d.WaitingDefinition), f)
 			}
 		}
 	}
 	if left < 0 {
-		m.message("      WARNING: %d more", -left)
+		m.Message("      WARNING: %d more", -left)
 	}
 }
 
@@ -91,7 +92,7 @@ func shortName(d *definition.Difference) string {
 	if d.Name == "" {
 		return string(d.Kind)
 	}
-	return cleanLine(d.Name)
+	return terminal.CleanLine(d.Name)
 }
 
 // countKinds counts the definitions of a change, such as: 3 new tools, 1 changed prompt.
@@ -135,10 +136,10 @@ func (m *Main) showTexts(w waitingChange) {
 // printTexts prints what textsOf returns.
 func (m *Main) printTexts(texts string) {
 	var lines []string
-	for line := range strings.SplitSeq(clean(strings.TrimRight(texts, "\n")), "\n") {
-		lines = append(lines, m.wrapLine(line)...)
+	for line := range strings.SplitSeq(terminal.Clean(strings.TrimRight(texts, "\n")), "\n") {
+		lines = append(lines, m.WrapLine(line)...)
 	}
-	m.message("%s", strings.Join(lines, "\n"))
+	m.Message("%s", strings.Join(lines, "\n"))
 }
 
 // textsOf returns the texts of some definitions, or the lines of them that have changed.
@@ -151,7 +152,7 @@ func textsOf(c *definition.Change, wanted func(*definition.Difference) bool) str
 		}
 		seen := ""
 		if d.Audience != "" {
-			seen = ", seen by clients with " + cleanLine(d.Audience)
+			seen = ", seen by clients with " + terminal.CleanLine(d.Audience)
 		}
 		fmt.Fprintf(&b, "\n%s%s:\n%s\n", describeDefinition(d.WaitingDefinition), seen, strings.TrimRight(d.Diff, "\n"))
 	}
@@ -164,19 +165,19 @@ func versionsOf(c *definition.Change) string {
 	case c.Version == "":
 		return ""
 	case c.OldVersion == "" || c.OldVersion == c.Version:
-		return fmt.Sprintf(" (version %s)", cleanLine(c.Version))
+		return fmt.Sprintf(" (version %s)", terminal.CleanLine(c.Version))
 	}
-	return fmt.Sprintf(" (version %s, before %s)", cleanLine(c.Version), cleanLine(c.OldVersion))
+	return fmt.Sprintf(" (version %s, before %s)", terminal.CleanLine(c.Version), terminal.CleanLine(c.OldVersion))
 }
 
 // describeDefinition names a definition, such as: tool read_file.
 func describeDefinition(w host.WaitingDefinition) string {
 	text := string(w.Kind)
 	if w.Name != "" {
-		text += " " + cleanLine(w.Name)
+		text += " " + terminal.CleanLine(w.Name)
 	}
 	if w.OldName != "" {
-		text += ", before " + cleanLine(w.OldName)
+		text += ", before " + terminal.CleanLine(w.OldName)
 	}
 	return text
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/policy"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -70,7 +71,7 @@ func (m *Main) writeDenial(d host.Decision) {
 		err = record(d)
 	}
 	if err != nil {
-		m.message("audit log: %s", cleanLine(err.Error()))
+		m.Message("audit log: %s", terminal.CleanLine(err.Error()))
 	}
 }
 

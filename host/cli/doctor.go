@@ -15,6 +15,7 @@ import (
 	"github.com/fondaco/fondaco/host/doctor"
 	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/policy"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -94,7 +95,7 @@ func (v *doctorCommand) examineConfigured(ctx context.Context, m *Main, names []
 	if h.findConfig(m); h.path == "" {
 		return usagef("there is no configuration; want the URL of a server, or --config FILE")
 	}
-	c, err := config.Load(h.path, &config.Options{Env: m.getenv, Ask: m.inputFunc()})
+	c, err := config.Load(h.path, &config.Options{Env: m.Getenv, Ask: m.inputFunc()})
 	if err != nil {
 		return &codedError{exitUsage, err}
 	}
@@ -125,7 +126,7 @@ func (v *doctorCommand) examineConfigured(ctx context.Context, m *Main, names []
 		reports = append(reports, v.examine(ctx, m, u, o, len(names) != 1))
 	}
 	if len(reports) == 0 {
-		m.info("%s has no servers; %s add adds one", h.path, m.program())
+		m.Info("%s has no servers; %s add adds one", h.path, m.program())
 	}
 	return v.finish(ctx, m, reports)
 }
@@ -201,7 +202,7 @@ func (h *hostProcess) admission(ctx context.Context, u *host.Upstream) (*doctor.
 
 func (v *doctorCommand) options(m *Main) *doctor.Options {
 	return &doctor.Options{
-		Tool: v.tool, Arguments: jsontext.Value(v.args), Env: m.getenv, Redact: m.secrets.redactAll, RedactFix: m.secrets.redactKnown,
+		Tool: v.tool, Arguments: jsontext.Value(v.args), Env: m.Getenv, Redact: m.secrets.redactAll, RedactFix: m.secrets.redactKnown,
 		Command: func(words ...string) string { return m.doctorCommandLine(words, v.config) },
 	}
 }
@@ -232,7 +233,7 @@ func (v *doctorCommand) examine(ctx context.Context, m *Main, u *host.Upstream, 
 	}
 	if !v.json {
 		if named && m.Terminal {
-			fmt.Fprintf(m.Stdout, "%s\n", m.paint(bold, cleanLine(u.Key)))
+			fmt.Fprintf(m.Stdout, "%s\n", m.Paint(terminal.Bold, terminal.CleanLine(u.Key)))
 		}
 		o.OnResult = func(r doctor.Result) { m.showResult(u, r) }
 	}
@@ -246,20 +247,20 @@ func (m *Main) showResult(u *host.Upstream, r doctor.Result) {
 		return
 	}
 	if !m.Terminal {
-		_ = m.writeTable(table{rows: [][]string{{cmp.Or(u.Key, "-"), r.Check, string(r.Status), string(r.ID), r.Text, r.Fix}}})
+		_ = m.WriteTable(terminal.Table{Rows: [][]string{{cmp.Or(u.Key, "-"), r.Check, string(r.Status), string(r.ID), r.Text, r.Fix}}})
 		return
 	}
-	styles := map[doctor.Status]style{doctor.OK: green, doctor.Warning: yellow, doctor.Fault: red}
-	fmt.Fprintf(m.Stdout, "  %s %-13s %s\n", m.paint(styles[r.Status], fmt.Sprintf("%-7s", r.Status)), r.Check, cleanLine(r.Text))
+	styles := map[doctor.Status]terminal.Style{doctor.OK: terminal.Green, doctor.Warning: terminal.Yellow, doctor.Fault: terminal.Red}
+	fmt.Fprintf(m.Stdout, "  %s %-13s %s\n", m.Paint(styles[r.Status], fmt.Sprintf("%-7s", r.Status)), r.Check, terminal.CleanLine(r.Text))
 	if r.Fix != "" {
-		fmt.Fprintf(m.Stdout, "  %-21s run: %s\n", "", m.paint(bold, cleanLine(r.Fix)))
+		fmt.Fprintf(m.Stdout, "  %-21s run: %s\n", "", m.Paint(terminal.Bold, terminal.CleanLine(r.Fix)))
 	}
 }
 
 // finish prints the reports if JSON is wanted. Its error has the exit code of the first fault.
 func (v *doctorCommand) finish(ctx context.Context, m *Main, reports []*doctor.Report) error {
 	if v.json {
-		if err := m.writeDocument(document{"servers": reports}); err != nil {
+		if err := m.WriteDocument(terminal.Document{"servers": reports}); err != nil {
 			return err
 		}
 	}

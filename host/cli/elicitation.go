@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -21,8 +22,8 @@ type elicitor struct {
 	from *serverConn
 
 	mu       sync.Mutex
-	declined bool         // without a terminal, or by the user
-	progress *progressBar // hidden meanwhile; may be nil
+	declined bool               // without a terminal, or by the user
+	progress *terminal.Progress // hidden meanwhile; may be nil
 }
 
 // handle sets the handlers of questions. Sampling requests need somebody to answer them.
@@ -39,7 +40,7 @@ func (q *elicitor) wereDeclined() bool {
 	return q.declined
 }
 
-func (q *elicitor) during(w *progressBar) {
+func (q *elicitor) during(w *terminal.Progress) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.progress = w
@@ -53,8 +54,8 @@ func (q *elicitor) begin() (end func()) {
 	if w == nil {
 		return func() {}
 	}
-	w.pause()
-	return w.resume
+	w.Pause()
+	return w.Resume
 }
 
 func (q *elicitor) decline() *mcp.ElicitResult {
@@ -81,15 +82,15 @@ func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog) 
 	if q.from.statuses != nil {
 		asks = "" // the host has written in front who asks
 	}
-	m.message("\n%s", strings.Join(m.askedLines(asks, clean(p.Message)), "\n"))
+	m.Message("\n%s", strings.Join(m.askedLines(asks, terminal.Clean(p.Message)), "\n"))
 	if !m.Interactive {
 		if p.Mode == mcp.ElicitURL {
 			m.showAddress(p)
 		}
-		m.message("there is no terminal to ask on, so the question is declined")
+		m.Message("there is no terminal to ask on, so the question is declined")
 		return q.decline(), nil
 	}
-	result, err := ask(&dialog{m, m.ask})
+	result, err := ask(&dialog{m, m.Ask})
 	if err == nil && result.Action != mcp.ElicitAccept {
 		q.decline()
 	}
@@ -100,11 +101,11 @@ func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog) 
 // quoted it. A text of several lines, or that the terminal would break, has a mark in front of each.
 func (m *Main) askedLines(asks, message string) []string {
 	text := asks + message
-	breaks := func(line string) bool { return cutAt(line, m.width()-1) < len(line) }
+	breaks := func(line string) bool { return terminal.CutAt(line, m.Width()-1) < len(line) }
 	if !m.Interactive || (asks == "" || !strings.Contains(message, "\n")) && !slices.ContainsFunc(strings.Split(text, "\n"), breaks) {
 		return []string{text}
 	}
-	lines := m.markedLines(message)
+	lines := m.MarkedLines(message)
 	if asks != "" {
 		lines = append([]string{strings.TrimSpace(asks)}, lines...)
 	}
@@ -120,11 +121,11 @@ func (q *elicitor) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp
 	if err != nil {
 		return nil, err
 	}
-	m.message("\nThe server asks for the answer of a model, and you can give it")
+	m.Message("\nThe server asks for the answer of a model, and you can give it")
 	for _, line := range m.detailLines(&consent.Question{Details: details}) {
-		m.message("%s", line)
+		m.Message("%s", line)
 	}
-	d := &dialog{m, m.ask}
+	d := &dialog{m, m.Ask}
 	given := new(host.ServerAnswer)
 	answer, err := d.choose(ctx, "Answer it? [y write the answer, N decline]", "no", "decline", "yes")
 	if err == nil && answer == "yes" {

@@ -115,8 +115,8 @@ func (m *Main) printError(err error) {
 	if m.entry != nil {
 		name += " " + m.entry.name
 	}
-	m.message("%s: %s", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	m.Message("%s: %s", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	if _, usage := errors.AsType[*usageError](err); usage && m.entry != nil {
-		m.message("%s %s --help shows how it is used", m.program(), m.entry.name)
+		m.Message("%s %s --help shows how it is used", m.program(), m.entry.name)
 	}
 }

@@ -209,7 +209,7 @@ func (p *serverConn) nameWaiting(ctx context.Context, m *Main) {
 	}
 	for _, s := range all {
 		if s.WaitingCount > 0 {
-			m.info("what the server %q lists waits for approval; %s shows and approves it", s.Key, m.approveCommand(s.Key, p.config))
+			m.Info("what the server %q lists waits for approval; %s shows and approves it", s.Key, m.approveCommand(s.Key, p.config))
 		}
 	}
 }

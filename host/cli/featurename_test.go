@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 func TestEmptyListNamesTheServersWhoseDefinitionsWait(t *testing.T) {
@@ -15,7 +16,7 @@ func TestEmptyListNamesTheServersWhoseDefinitionsWait(t *testing.T) {
 	p := &serverConn{statuses: func(context.Context) ([]host.Status, error) {
 		return []host.Status{{Key: "notes", State: host.Ready, WaitingCount: 6}, {Key: "clock", State: host.Ready}}, nil
 	}}
-	p.nameWaiting(t.Context(), &Main{Stderr: &words, Args: []string{"fondaco"}})
+	p.nameWaiting(t.Context(), &Main{IO: terminal.IO{Stderr: &words}, Args: []string{"fondaco"}})
 	if got := words.String(); !strings.Contains(got, `what the server "notes" lists waits for approval; fondaco approve notes`) || strings.Contains(got, "clock") {
 		t.Errorf("got %q, want the server that waits, and how to approve it", got)
 	}

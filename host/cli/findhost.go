@@ -31,7 +31,7 @@ type foundHost struct {
 // hostAt returns the running host that serves a port, or nil. It fails if the socket could
 // be that of another user.
 func (m *Main) hostAt(ctx context.Context, port int) (*foundHost, error) {
-	return hostBehind(ctx, control.Path(control.Dir(m.getenv), port))
+	return hostBehind(ctx, control.Path(control.Dir(m.Getenv), port))
 }
 
 // hostBehind returns the running host that listens on a socket, or nil.
@@ -51,7 +51,7 @@ func hostBehind(ctx context.Context, socket string) (*foundHost, error) {
 
 // runningHosts returns the running hosts of the user, that at the default port first.
 func (m *Main) runningHosts(ctx context.Context) (found []*foundHost, err error) {
-	dir := control.Dir(m.getenv)
+	dir := control.Dir(m.Getenv)
 	sockets, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // no host was ever started

@@ -12,11 +12,12 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// askFunc asks the user for one line: Main.ask, or Main.askLocked in a question of the terminal.
+// askFunc asks the user for one line: Ask of the terminal, or AskLocked in a question of the terminal.
 type askFunc func(ctx context.Context, format string, args ...any) (string, error)
 
 // dialog asks the user for the answer to an elicitation, in several lines. At each of them the user
@@ -61,9 +62,9 @@ func (d *dialog) rawLine(ctx context.Context, format string, args ...any) (strin
 }
 
 // choose asks until the answer is one of the letters, the first of which is that of an empty line.
-// After maxYesNo other lines it is as if the user had cancelled.
+// After terminal.MaxYesNo other lines it is as if the user had cancelled.
 func (d *dialog) choose(ctx context.Context, question string, letters ...string) (string, error) {
-	for range maxYesNo {
+	for range terminal.MaxYesNo {
 		line, err := d.line(ctx, "%s", question)
 		if err != nil {
 			return "", err
@@ -74,9 +75,9 @@ func (d *dialog) choose(ctx context.Context, question string, letters ...string)
 		if i := slices.IndexFunc(letters, func(l string) bool { return l[:1] == strings.ToLower(line) || l == strings.ToLower(line) }); i >= 0 {
 			return letters[i], nil
 		}
-		d.message("found %q, want one of %s", cleanLine(line), strings.Join(letters, ", "))
+		d.Message("found %q, want one of %s", terminal.CleanLine(line), strings.Join(letters, ", "))
 	}
-	d.message("that counts as cancel")
+	d.Message("that counts as cancel")
 	return "", &endedDialog{mcp.ElicitCancel}
 }
 
@@ -98,7 +99,7 @@ func (d *dialog) form(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResu
 	if err != nil {
 		return nil, err
 	}
-	d.message("(an empty line leaves out an optional field; %s or %s ends it without an answer)", declineWord, cancelWord)
+	d.Message("(an empty line leaves out an optional field; %s or %s ends it without an answer)", declineWord, cancelWord)
 	return result(d.fill(ctx, form, host.SecretFields(p)))
 }
 
@@ -133,10 +134,10 @@ func (d *dialog) fill(ctx context.Context, form *mcp.ElicitSchema, secret []stri
 			}
 		}
 		content := join(members)
-		text := cleanLine(string(join(shown)))
+		text := terminal.CleanLine(string(join(shown)))
 		question := "Send " + text + "? "
-		if cutAt(question, d.width()-1) < len(question) { // the names of fields are text of the server
-			d.printWrapped("  %s", text)
+		if terminal.CutAt(question, d.Width()-1) < len(question) { // the names of fields are text of the server
+			d.PrintWrapped("  %s", text)
 			question = "Send it? "
 		}
 		answer, err := d.choose(ctx, question+sendChoice, "yes", "edit", "decline", "no", "cancel")
@@ -167,12 +168,12 @@ func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 			hint += "; " + noneWord + " leaves it out"
 		}
 	}
-	asks := cleanLine(label) + " (" + cleanLine(hint) + "):"
-	if cutAt(asks, d.width()-1) < len(asks) { // a part of it would begin a line, as words of the host do
-		for _, line := range d.markedLines(asks) {
-			d.message("%s", line)
+	asks := terminal.CleanLine(label) + " (" + terminal.CleanLine(hint) + "):"
+	if terminal.CutAt(asks, d.Width()-1) < len(asks) { // a part of it would begin a line, as words of the host do
+		for _, line := range d.MarkedLines(asks) {
+			d.Message("%s", line)
 		}
-		asks = fit(cleanLine(label), max(20, d.width()/2)) + ":"
+		asks = terminal.Fit(terminal.CleanLine(label), max(20, d.Width()/2)) + ":"
 	}
 	for {
 		line, err := d.line(ctx, "%s", asks)
@@ -191,7 +192,7 @@ func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 		if secret {
 			line = host.Hidden
 		}
-		d.message("found %s, want %s", cleanLine(line), cleanLine(want))
+		d.Message("found %s, want %s", terminal.CleanLine(line), terminal.CleanLine(want))
 	}
 }
 
@@ -213,7 +214,7 @@ func (d *dialog) url(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResul
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 		}
 		if err := d.openLink(ctx, p.URL); err != nil {
-			d.message("%s; open the address yourself", clean(err.Error()))
+			d.Message("%s; open the address yourself", terminal.Clean(err.Error()))
 		}
 		answer, err = d.choose(ctx, "Go on once you are done there? [Y done, r open it again, c cancel]", "done", "yes", "retry", "cancel")
 		if answer == "yes" {
@@ -224,11 +225,11 @@ func (d *dialog) url(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResul
 
 // showAddress prints the host of an address, the whole address, and what a person may not see of it.
 func (m *Main) showAddress(p *mcp.ElicitParams) {
-	m.message("  host       %s", mcpclient.URLHost(p))
+	m.Message("  host       %s", mcpclient.URLHost(p))
 	if warning := host.AddressWarning(p.URL); warning != "" {
-		m.message("  warning    %s", warning)
+		m.Message("  warning    %s", warning)
 	}
-	m.message("  address    %s", cleanLine(p.URL))
+	m.Message("  address    %s", terminal.CleanLine(p.URL))
 }
 
 // describeField returns the name of a field, and what can be typed.
@@ -264,7 +265,7 @@ func describeField(f mcp.ElicitField) (label, hint string) {
 		title = f.Name
 	}
 	if about != "" {
-		title += ", " + brief(about)
+		title += ", " + terminal.Brief(about)
 	}
 	switch {
 	case fallback != "":

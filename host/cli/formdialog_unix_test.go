@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -20,7 +21,7 @@ func TestAddressOfAServerIsInNoArgument(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(program), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	m := &Main{Stderr: new(strings.Builder), Env: []string{"DISPLAY=:0", "PATH=" + dir + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + dir}}
+	m := &Main{IO: terminal.IO{Stderr: new(strings.Builder), Env: []string{"DISPLAY=:0", "PATH=" + dir + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + dir}}}
 	lines := []string{"y", "done"}
 	d := &dialog{m, func(context.Context, string, ...any) (line string, err error) {
 		line, lines = lines[0], lines[1:]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var grantsEntry = commandInfo{
@@ -65,17 +66,17 @@ func (v *grantsCommand) list(ctx context.Context, m *Main, q *userQuestions) err
 	}
 	slices.SortFunc(all, func(a, b consent.Grant) int { return cmp.Compare(a.Created.UnixNano(), b.Created.UnixNano()) })
 	if v.json {
-		return m.writeDocument(document{"grants": append([]consent.Grant{}, all...)})
+		return m.WriteDocument(terminal.Document{"grants": append([]consent.Grant{}, all...)})
 	}
 	if len(all) == 0 {
-		m.info("there are no grants")
+		m.Info("there are no grants")
 	}
-	t := table{head: []string{"ID", "CALLS", "FOR", "BY", "UNTIL"}}
+	t := terminal.Table{Head: []string{"ID", "CALLS", "FOR", "BY", "UNTIL"}}
 	for _, g := range all {
 		calls, until := describeGrant(&g)
-		t.rows = append(t.rows, []string{g.ID, calls, string(g.Scope), g.By, until})
+		t.Rows = append(t.Rows, []string{g.ID, calls, string(g.Scope), g.By, until})
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }
 
 func (v *grantsCommand) revoke(ctx context.Context, m *Main, q *userQuestions, ids []string) error {
@@ -92,12 +93,12 @@ func (v *grantsCommand) revoke(ctx context.Context, m *Main, q *userQuestions, i
 		return v.all || g.Server == v.server || slices.Contains(ids, g.ID)
 	}, "by "+m.userName())
 	for _, g := range revoked {
-		m.info("grant %s is revoked", g.ID)
+		m.Info("grant %s is revoked", g.ID)
 	}
 	switch {
 	case err != nil || len(revoked) > 0:
 	case v.all:
-		m.info("there are no grants")
+		m.Info("there are no grants")
 	default:
 		return usagef("no such grant; %s grants lists them", m.program())
 	}

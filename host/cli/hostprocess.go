@@ -22,6 +22,7 @@ import (
 	"github.com/fondaco/fondaco/host/policy"
 	"github.com/fondaco/fondaco/host/signin"
 	"github.com/fondaco/fondaco/host/telemetry"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpcheck"
@@ -151,9 +152,9 @@ func (h *hostProcess) checkYes() {
 	showing, err := h.questions.watchers.List(context.Background())
 	switch {
 	case err != nil:
-		h.main.message("--yes has no effect: %s", clean(err.Error()))
+		h.main.Message("--yes has no effect: %s", terminal.Clean(err.Error()))
 	case len(showing) > 0:
-		h.main.message("--yes has no effect, because the host with process ID %d can ask you; %s approve asks for the code that it shows", showing[0].PID, h.main.program())
+		h.main.Message("--yes has no effect, because the host with process ID %d can ask you; %s approve asks for the code that it shows", showing[0].PID, h.main.program())
 	default:
 		return
 	}
@@ -178,7 +179,7 @@ func (h *hostProcess) findConfig(m *Main) {
 	h.main, h.path = m, h.config
 	h.policy, h.admitted = m.policy, make(map[string]*host.Upstream)
 	if h.path == "" && h.inspected == nil {
-		h.path = config.Find(m.getenv)
+		h.path = config.Find(m.Getenv)
 	}
 }
 
@@ -315,13 +316,13 @@ func (h *hostProcess) reload() error {
 	defer h.reloading.Unlock()
 	h.noteVersion()
 	if err := h.reloadPolicy(); err != nil {
-		h.main.message("%s\n  all servers are stopped", clean(err.Error()))
+		h.main.Message("%s\n  all servers are stopped", terminal.Clean(err.Error()))
 		h.gateway.Reload(nil)
 		return err
 	}
 	upstreams, err := h.load(true, h.main.rememberedInput)
 	if err != nil {
-		h.main.message("configuration: %s\n  the running servers are unchanged", clean(err.Error()))
+		h.main.Message("configuration: %s\n  the running servers are unchanged", terminal.Clean(err.Error()))
 		h.reloadGateway(h.underPolicy(h.configured()))
 		h.recordDenials()
 		return err
@@ -332,7 +333,7 @@ func (h *hostProcess) reload() error {
 	h.upstreams = upstreams
 	h.mu.Unlock()
 	h.reloadGateway(upstreams)
-	h.main.message("configuration: reloaded")
+	h.main.Message("configuration: reloaded")
 	return nil
 }
 
@@ -419,12 +420,12 @@ func (h *hostProcess) recordDecision(d host.Decision) error {
 	case d.Action != host.ActionOffer:
 	case d.Outcome == host.OutcomeWithheld && h.asksHere():
 	case d.Outcome == host.OutcomeWithheld:
-		h.main.messageOfPeer("  waiting    %s: %s; %s", d.Upstream, cleanLine(d.Reason), h.main.approveCommand(d.Upstream, h.config))
+		h.main.PeerMessage("  waiting    %s: %s; %s", d.Upstream, terminal.CleanLine(d.Reason), h.main.approveCommand(d.Upstream, h.config))
 	default:
-		h.main.messageOfPeer("  warning    %s: %s", d.Upstream, cleanLine(d.Reason))
+		h.main.PeerMessage("  warning    %s: %s", d.Upstream, terminal.CleanLine(d.Reason))
 	}
 	if h.calls && d.Principal != "" && d.Outcome != host.OutcomeBegun {
-		h.main.messageOfPeer("  %-8s   %s/%s   %s   %d ms", d.Action, d.Upstream, cleanLine(d.Name), d.Outcome, d.Duration.Milliseconds())
+		h.main.PeerMessage("  %-8s   %s/%s   %s   %d ms", d.Action, d.Upstream, terminal.CleanLine(d.Name), d.Outcome, d.Duration.Milliseconds())
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/cli"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 )
 
@@ -38,11 +39,7 @@ func begin(t *testing.T, stdin string, args ...string) (words *output, home stri
 	path := filepath.Join(home, "mcp.json")
 	configureOne(t, path, "good")
 	words = new(output)
-	m := &cli.Main{
-		Stdin: strings.NewReader(stdin), Stdout: words, Stderr: words, Interactive: stdin != "",
-		Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path}, args...),
-		Env:  []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader(stdin), Stdout: words, Stderr: words, Interactive: stdin != "", Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}, Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path}, args...)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()
@@ -126,10 +123,7 @@ func TestApprovalIsRememberedAndNoticed(t *testing.T) {
 	words.await(t, `needs approval`)
 	// Another process approves it, which the running one notices.
 	other := new(output)
-	m := &cli.Main{
-		Stdin: strings.NewReader("y\n"), Stdout: other, Stderr: other, Interactive: true,
-		Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", filepath.Join(home, "mcp.json")}, Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader("y\n"), Stdout: other, Stderr: other, Interactive: true, Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", filepath.Join(home, "mcp.json")}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()

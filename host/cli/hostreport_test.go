@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/internal/hostiletext"
 	"github.com/fondaco/fondaco/mcp"
@@ -42,7 +43,7 @@ func TestReportedPrincipalsAreNumbered(t *testing.T) {
 }
 
 func TestPrivateTextHasNoNamesOfPeople(t *testing.T) {
-	m := &Main{Env: []string{"HOME=/srv/people/anna", "USER=anna"}}
+	m := &Main{IO: terminal.IO{Env: []string{"HOME=/srv/people/anna", "USER=anna"}}}
 	m.secrets.configure([]host.Upstream{{Target: mcpclient.URL("https://a.example"), Header: http.Header{"X-Key": {"anna:correct horse"}}}})
 	p := newPrivateText(m)
 	for text, want := range map[string]string{

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -57,11 +58,7 @@ func guarded(t *testing.T, config string, args ...string) (url string, words *ou
 		t.Fatal(err)
 	}
 	words = new(output)
-	m := &cli.Main{
-		Stdin: strings.NewReader(""), Stdout: words, Stderr: words,
-		Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path, "--yes", "--calls"}, args...),
-		Env:  []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader(""), Stdout: words, Stderr: words, Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}, Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path, "--yes", "--calls"}, args...)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()

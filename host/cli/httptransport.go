@@ -76,10 +76,10 @@ func (p *httpTransport) config(m *Main) (c *tls.Config, err error) {
 		c, err = tlsserver.Files(p.certFile, p.keyFile, m.logger())
 	case len(p.domains) > 0:
 		var state string
-		if state, err = stateDir(m.getenv); err != nil {
+		if state, err = stateDir(m.Getenv); err != nil {
 			return nil, err
 		}
-		directory, _ := m.getenv(acmeDirectory)
+		directory, _ := m.Getenv(acmeDirectory)
 		c, err = tlsserver.ACME(&tlsserver.ACMEOptions{
 			Domains: p.domains, Directory: directory, Dir: filepath.Join(state, "certificates"), Logger: m.logger(),
 		})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var importEntry = commandInfo{
@@ -52,7 +53,7 @@ func (v *importCommand) run(ctx context.Context, m *Main, operands []string) err
 	found = slices.DeleteFunc(found, func(f foundServer) bool {
 		err := cmp.Or(m.checkPolicy(f.server.Upstream()), checkSecretPlace(path, f.server))
 		if err != nil {
-			m.message("left out: %s of %s: %s", f.server.Name, f.client, cleanLine(err.Error()))
+			m.Message("left out: %s of %s: %s", f.server.Name, f.client, terminal.CleanLine(err.Error()))
 		}
 		return err != nil
 	})
@@ -66,7 +67,7 @@ func (v *importCommand) run(ctx context.Context, m *Main, operands []string) err
 	}
 	found = slices.DeleteFunc(found, func(f foundServer) bool {
 		if slices.Contains(taken, f.server) {
-			m.message("left out: %s of %s, because the name is taken", f.server.Name, f.client)
+			m.Message("left out: %s of %s, because the name is taken", f.server.Name, f.client)
 			return true
 		}
 		return false
@@ -77,25 +78,25 @@ func (v *importCommand) run(ctx context.Context, m *Main, operands []string) err
 // finish prints the change, and writes it unless this is a dry run.
 func (v *importCommand) finish(ctx context.Context, m *Main, path string, change *config.Change, found []foundServer) error {
 	if len(found) == 0 {
-		m.message("nothing to add to %s", path)
+		m.Message("nothing to add to %s", path)
 		return nil
 	}
-	t := table{head: []string{"SERVER", "CLIENT", "TARGET", "NAMES"}}
+	t := terminal.Table{Head: []string{"SERVER", "CLIENT", "TARGET", "NAMES"}}
 	for _, f := range found {
-		t.rows = append(t.rows, []string{f.server.Name, f.client, f.server.String(), strings.Join(f.server.Names(), " ")})
+		t.Rows = append(t.Rows, []string{f.server.Name, f.client, f.server.String(), strings.Join(f.server.Names(), " ")})
 	}
-	if err := m.writeTable(t); err != nil {
+	if err := m.WriteTable(t); err != nil {
 		return err
 	}
 	if v.dryRun {
-		m.message("%s is unchanged: dry run", path)
+		m.Message("%s is unchanged: dry run", path)
 		return nil
 	}
 	if _, err := change.Write(""); err != nil {
 		return err
 	}
-	m.message("added to %s: %d", path, len(found))
-	m.message("%s", m.nextAfterAdding(ctx, path, v.path, ""))
+	m.Message("added to %s: %d", path, len(found))
+	m.Message("%s", m.nextAfterAdding(ctx, path, v.path, ""))
 	return nil
 }
 
@@ -111,15 +112,15 @@ func (v *importCommand) find(m *Main, names []string) (found []foundServer, err 
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range config.FindClientConfigs(m.getenv, dir) {
+	for _, f := range config.FindClientConfigs(m.Getenv, dir) {
 		if v.from != "" && f.Client.ID != v.from {
 			continue
 		}
-		servers, faults := f.Servers(m.getenv, dir)
+		servers, faults := f.Servers(m.Getenv, dir)
 		for _, fault := range faults {
-			m.message("%s", clean(fault.Error()))
+			m.Message("%s", terminal.Clean(fault.Error()))
 		}
-		m.message("read %s: %s", f.Client.Name, f.Path)
+		m.Message("read %s: %s", f.Client.Name, f.Path)
 		for _, s := range servers {
 			if len(names) == 0 || slices.Contains(names, s.Name) {
 				found = append(found, foundServer{f.Client.Name, s})

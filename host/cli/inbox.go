@@ -8,6 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var inboxEntry = commandInfo{
@@ -43,31 +44,31 @@ func (v *inboxCommand) list(ctx context.Context, m *Main, q *userQuestions) erro
 	}
 	approvals, err := m.waitingApprovals(ctx)
 	if err != nil {
-		m.message("what waits for approval is not known: %s", clean(err.Error()))
+		m.Message("what waits for approval is not known: %s", terminal.Clean(err.Error()))
 	}
 	signIns, failed := m.waitingSignIns(ctx)
 	if failed != nil {
-		m.message("which servers wait for a sign-in is not known: %s", clean(failed.Error()))
+		m.Message("which servers wait for a sign-in is not known: %s", terminal.Clean(failed.Error()))
 	}
 	if v.json {
-		return m.writeDocument(document{
+		return m.WriteDocument(terminal.Document{
 			"questions": append([]consent.Question{}, open...), "approvals": append([]string{}, approvals...), "signIns": append([]waitingSignIn{}, signIns...),
 		})
 	}
 	if len(open)+len(approvals)+len(signIns) == 0 && err == nil && failed == nil {
-		m.info("no question waits")
+		m.Info("no question waits")
 	}
-	t := table{head: []string{"ID", "QUESTION", "CLIENT", "WAITS UNTIL"}}
+	t := terminal.Table{Head: []string{"ID", "QUESTION", "CLIENT", "WAITS UNTIL"}}
 	for _, one := range open {
-		t.rows = append(t.rows, []string{one.ID, one.Text, one.Client, one.Expires.Local().Format(time.TimeOnly)})
+		t.Rows = append(t.Rows, []string{one.ID, one.Text, one.Client, one.Expires.Local().Format(time.TimeOnly)})
 	}
 	for _, name := range approvals {
-		t.rows = append(t.rows, []string{"-", "Approve " + name + "? " + m.program() + " approve " + host.ShellQuote(name) + " shows it", "", ""})
+		t.Rows = append(t.Rows, []string{"-", "Approve " + name + "? " + m.program() + " approve " + host.ShellQuote(name) + " shows it", "", ""})
 	}
 	for _, one := range signIns {
-		t.rows = append(t.rows, []string{"-", one.ask(), "", ""})
+		t.Rows = append(t.Rows, []string{"-", one.ask(), "", ""})
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }
 
 // waitingApprovals returns the names of what waits for an approval in the configuration of the
@@ -97,10 +98,10 @@ func (v *inboxCommand) one(ctx context.Context, m *Main, q *userQuestions, id st
 		return questionError(err)
 	}
 	if v.json {
-		return m.writeDocument(document{"question": one})
+		return m.WriteDocument(terminal.Document{"question": one})
 	}
-	for _, line := range append(m.wrapLine(cleanLine(one.ID+" "+one.Text)), m.detailLines(&one)...) {
-		if err := m.writeLine("%s", line); err != nil {
+	for _, line := range append(m.WrapLine(terminal.CleanLine(one.ID+" "+one.Text)), m.detailLines(&one)...) {
+		if err := m.WriteLine("%s", line); err != nil {
 			return err
 		}
 	}

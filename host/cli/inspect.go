@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpcheck"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -61,11 +62,11 @@ func (v *inspectCommand) run(ctx context.Context, m *Main, operands []string) er
 	defer c.Close()
 	defer context.AfterFunc(ctx, c.Close)()
 	defer h.startUpstreams(ctx, func() {})()
-	m.message("LISTEN %s", listener.Addr())
+	m.Message("LISTEN %s", listener.Addr())
 	if err := v.showConsole(ctx, m, c.Link()); err != nil {
 		return err
 	}
-	m.message("every user and program of this machine can use the server at %s/mcp\nCtrl-C stops it.", base)
+	m.Message("every user and program of this machine can use the server at %s/mcp\nCtrl-C stops it.", base)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", asLocalUser(h.gateway.Server().HTTPHandler())) // as the console, so that both have one process
 	mux.Handle("/", c)
@@ -95,12 +96,12 @@ func (v *inspectCommand) showConsole(ctx context.Context, m *Main, link string) 
 	if !v.noOpen {
 		err := m.openLink(ctx, link)
 		if err == nil {
-			m.info("the browser opens the console")
+			m.Info("the browser opens the console")
 			return nil
 		}
-		m.info("no browser was opened: %s; this link works once, within ten minutes:", clean(err.Error()))
+		m.Info("no browser was opened: %s; this link works once, within ten minutes:", terminal.Clean(err.Error()))
 	}
-	return m.writeText(link)
+	return m.WriteText(link)
 }
 
 // inspectedKey is the key of the server that inspect shows.

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -26,7 +27,7 @@ func inspect(t *testing.T, server ...string) (s session, c *consolePages) {
 	home := t.TempDir()
 	env := []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
 	var words, link output
-	m := &cli.Main{Stdout: &link, Stderr: &words, Args: append([]string{"fondaco", "inspect", "--no-open"}, server...), Env: env}
+	m := &cli.Main{IO: terminal.IO{Stdout: &link, Stderr: &words, Env: env}, Args: append([]string{"fondaco", "inspect", "--no-open"}, server...)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()

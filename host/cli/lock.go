@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/host/userfile"
 )
 
@@ -83,7 +84,7 @@ func (v *lockCommand) write(ctx context.Context, m *Main, project string) error 
 	if err := userfile.WriteFile(path, text); err != nil {
 		return err
 	}
-	m.info("%s is written: %d servers", path, len(now.Servers))
+	m.Info("%s is written: %d servers", path, len(now.Servers))
 	for i := range v.upstreams {
 		m.warnOfLockedArguments(&v.upstreams[i])
 	}
@@ -120,12 +121,12 @@ func (v *lockCommand) compare(ctx context.Context, m *Main, project string) erro
 	}
 	differences := before.Differences(now)
 	if v.json {
-		if err := m.writeDocument(document{"differences": append([]string{}, differences...)}); err != nil {
+		if err := m.WriteDocument(terminal.Document{"differences": append([]string{}, differences...)}); err != nil {
 			return err
 		}
 	} else {
 		for _, text := range differences {
-			m.message("%s", cleanLine(text))
+			m.Message("%s", terminal.CleanLine(text))
 		}
 	}
 	switch {
@@ -134,7 +135,7 @@ func (v *lockCommand) compare(ctx context.Context, m *Main, project string) erro
 	case incomplete != nil:
 		return incomplete
 	}
-	m.info("%s is as configured and %s", definition.LockFile, v.compared())
+	m.Info("%s is as configured and %s", definition.LockFile, v.compared())
 	return nil
 }
 
@@ -181,7 +182,7 @@ func (v *lockCommand) listed(ctx context.Context, m *Main, configured []host.Ups
 	var failed []error
 	for i, s := range statuses {
 		if s.State != host.Ready && definition.CheckLock(&configured[i]) == nil { // else the difference says why
-			failed = append(failed, fmt.Errorf("server %q: what it lists cannot be compared: %s", s.Key, cleanLine(s.Reason)))
+			failed = append(failed, fmt.Errorf("server %q: what it lists cannot be compared: %s", s.Key, terminal.CleanLine(s.Reason)))
 		}
 	}
 	if len(failed) > 0 {

@@ -1,6 +1,6 @@
 // Package cli is the command line of the host. Data goes to standard output and messages
 // to standard error, so every command can be used in a pipe. Without a terminal nothing
-// is asked. Text of a server is sanitized by clean before it reaches a terminal.
+// is asked. Package terminal prints and asks, and sanitizes text of servers.
 package cli
 
 import (
@@ -19,26 +19,15 @@ import (
 	"github.com/fondaco/fondaco/host/engine"
 	"github.com/fondaco/fondaco/host/policy"
 	"github.com/fondaco/fondaco/host/state"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/host/userkey"
 )
 
 // Main is one run of the program: ParseFlags, Run and Close, in this order.
 type Main struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
+	terminal.IO
 	// Args are the name of the program, as it was started, and its arguments.
 	Args []string
-	// Env holds variables as os.Environ returns them.
-	Env []string
-	// Terminal reports that Stdout is a terminal: tables are aligned, and text of servers
-	// is sanitized.
-	Terminal bool
-	// Drawing reports that Stderr is a terminal: progress is drawn in place.
-	Drawing bool
-	// Interactive reports that Stdin and Stderr are terminals: the user can be asked.
-	Interactive bool
-	// Quiet suppresses all messages but errors and questions. Run sets it.
-	Quiet bool
 
 	entry    *commandInfo
 	command  command
@@ -59,9 +48,6 @@ type Main struct {
 	engine         *engine.Engine    // nil before the first use of openEngine, and without a store
 	shared         *state.Shared     // nil before the first use of sharedState
 	recordDecision auditFunc         // nil before the first use of commandAudit
-	messages       messages
-	asking         sync.Mutex // held while the user is asked, so that one question at a time is open
-	lines          lineInput
 	secrets        knownSecrets
 }
 
@@ -220,16 +206,6 @@ func (m *Main) Close() {
 
 // onClose makes Close call f, before the functions of earlier calls.
 func (m *Main) onClose(f func()) { m.closers = append(m.closers, f) }
-
-// getenv returns an environment variable.
-func (m *Main) getenv(name string) (string, bool) {
-	for i := len(m.Env) - 1; i >= 0; i-- {
-		if key, value, _ := strings.Cut(m.Env[i], "="); key == name {
-			return value, true
-		}
-	}
-	return "", false
-}
 
 // program is the name of the program for commands to paste.
 func (m *Main) program() string { return host.ShellQuote(filepath.ToSlash(m.Args[0])) }

@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/testdir"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -207,10 +208,7 @@ type session struct {
 // run does one command and returns what it prints and its exit code.
 func (s session) run(ctx context.Context, args ...string) (stdout, stderr string, code int) {
 	var out, words output
-	m := &cli.Main{
-		Stdin: strings.NewReader(s.stdin), Stdout: &out, Stderr: &words,
-		Args: append([]string{"fondaco"}, args...), Env: s.env, Terminal: s.terminal,
-	}
+	m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader(s.stdin), Stdout: &out, Stderr: &words, Env: s.env, Terminal: s.terminal}, Args: append([]string{"fondaco"}, args...)}
 	code = m.Main(ctx)
 	return out.String(), words.String(), code
 }
@@ -228,10 +226,7 @@ func upTelling(t *testing.T, args ...string) (session, *output) {
 	t.Helper()
 	home := t.TempDir()
 	words := new(output)
-	m := &cli.Main{
-		Stdout: words, Stderr: words,
-		Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0"}, args...), Env: []string{"HOME=" + home},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdout: words, Stderr: words, Env: []string{"HOME=" + home}}, Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0"}, args...)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()

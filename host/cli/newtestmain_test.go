@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // newTestMain returns a run of the program with a home of its own, whose user types lines on a
@@ -13,11 +14,5 @@ import (
 func newTestMain(t *testing.T, typed string, stderr io.Writer) *Main {
 	t.Helper()
 	home := t.TempDir()
-	return &Main{
-		Args:  []string{"fondaco"},
-		Env:   []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + home, "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="},
-		Stdin: strings.NewReader(typed), Stdout: io.Discard, Stderr: stderr,
-		Interactive:    true,
-		recordDecision: func(host.Decision) error { return nil },
-	}
+	return &Main{IO: terminal.IO{Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + home, "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}, Stdin: strings.NewReader(typed), Stdout: io.Discard, Stderr: stderr, Interactive: true}, Args: []string{"fondaco"}, recordDecision: func(host.Decision) error { return nil }}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fondaco/fondaco/host/browser"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var openEntry = commandInfo{
@@ -47,15 +48,15 @@ func (v *openCommand) run(ctx context.Context, m *Main, operands []string) error
 	}
 	switch {
 	case v.json:
-		return m.writeDocument(document{"url": link})
+		return m.WriteDocument(terminal.Document{"url": link})
 	case v.print:
-		return m.writeText(link)
+		return m.WriteText(link)
 	}
 	if err := m.openLink(ctx, link); err != nil {
-		m.info("no browser was opened: %s; this link works once, within ten minutes:", clean(err.Error()))
-		return m.writeText(link)
+		m.Info("no browser was opened: %s; this link works once, within ten minutes:", terminal.Clean(err.Error()))
+		return m.WriteText(link)
 	}
-	m.info("the browser opens the console; %s open --print prints a link instead", m.program())
+	m.Info("the browser opens the console; %s open --print prints a link instead", m.program())
 	return nil
 }
 
@@ -78,9 +79,9 @@ func (v *openCommand) host(ctx context.Context, m *Main) (*foundHost, error) {
 
 // openLink opens a link in the browser, see browser.Open.
 func (m *Main) openLink(ctx context.Context, link string) error {
-	dir := control.Dir(m.getenv)
+	dir := control.Dir(m.Getenv)
 	if err := control.MakeDir(dir); err != nil {
 		return err
 	}
-	return browser.Open(ctx, m.getenv, dir, link)
+	return browser.Open(ctx, m.Getenv, dir, link)
 }

@@ -16,7 +16,7 @@ import (
 // clients.tokens in the directory of the state. If it does not exist it is created, with
 // one token.
 func (m *Main) ownTokenFile() (string, error) {
-	dir, err := stateDir(m.getenv)
+	dir, err := stateDir(m.Getenv)
 	if err != nil {
 		return "", err
 	}
@@ -24,7 +24,7 @@ func (m *Main) ownTokenFile() (string, error) {
 	_, err = os.Lstat(path)
 	switch {
 	case err == nil:
-		m.message("clients need a token of %s", path)
+		m.Message("clients need a token of %s", path)
 		return path, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
@@ -39,7 +39,7 @@ func (m *Main) ownTokenFile() (string, error) {
 	if err := userfile.WriteFile(path, []byte(content)); err != nil {
 		return "", fmt.Errorf("create a token: %w", err)
 	}
-	m.message("clients need the token that was created in %s", path)
+	m.Message("clients need the token that was created in %s", path)
 	return path, nil
 }
 

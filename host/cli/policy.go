@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/policy"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -52,7 +53,7 @@ func (m *Main) loadPolicy() (err error) {
 		return codedErrorf(exitPolicy, "%s: %w, %s", dashed(f), policy.ErrDenied, m.policy.Path)
 	}
 	for _, v := range flagVariables {
-		if value, _ := m.getenv(v.variable); value != "" && m.policy.ForbiddenFlag([]string{v.flag}) != "" {
+		if value, _ := m.Getenv(v.variable); value != "" && m.policy.ForbiddenFlag([]string{v.flag}) != "" {
 			return codedErrorf(exitPolicy, "$%s, which stands for %s: %w, %s", v.variable, dashed(v.flag), policy.ErrDenied, m.policy.Path)
 		}
 	}
@@ -116,13 +117,13 @@ func (m *Main) applyPolicy(p *policy.Policy, all []host.Upstream, started func(k
 			err = p.Check(last) // its references are known
 		}
 		if err != nil {
-			m.message("  denied     %s", cleanLine(err.Error()))
+			m.Message("  denied     %s", terminal.CleanLine(err.Error()))
 			denied = append(denied, policyDenial{u.Key, err})
 			continue
 		}
 		u, changed := p.Restrict(u)
 		for _, c := range changed {
-			m.message("  restricted %s: %s, by the managed policy", u.Key, c)
+			m.Message("  restricted %s: %s, by the managed policy", u.Key, c)
 		}
 		allowed = append(allowed, u)
 	}
@@ -140,7 +141,7 @@ func (v *policyCommand) run(_ context.Context, m *Main, operands []string) error
 	if err != nil {
 		return &codedError{exitPolicy, err}
 	}
-	d := document{"path": policyPlace.String(), "exists": p != nil}
+	d := terminal.Document{"path": policyPlace.String(), "exists": p != nil}
 	if p != nil {
 		d["problems"] = append([]string{}, p.Problems...)
 	}
@@ -154,7 +155,7 @@ func (v *policyCommand) run(_ context.Context, m *Main, operands []string) error
 	verdict := p.Explain(u)
 	d["verdict"] = verdict
 	if v.json {
-		return m.writeDocument(d)
+		return m.WriteDocument(d)
 	}
 	word := "denied"
 	switch {
@@ -163,23 +164,23 @@ func (v *policyCommand) run(_ context.Context, m *Main, operands []string) error
 	case verdict.Allowed:
 		word = "allowed"
 	}
-	return m.writeLine("%s: %s", word, verdict.Reason)
+	return m.WriteLine("%s: %s", word, verdict.Reason)
 }
 
 // show prints what is known of the policy itself.
-func (v *policyCommand) show(m *Main, p *policy.Policy, d document) error {
+func (v *policyCommand) show(m *Main, p *policy.Policy, d terminal.Document) error {
 	if v.json {
-		return m.writeDocument(d)
+		return m.WriteDocument(d)
 	}
 	if p == nil {
-		return m.writeLine("%s does not exist: there is no managed policy", policyPlace)
+		return m.WriteLine("%s does not exist: there is no managed policy", policyPlace)
 	}
 	lines := append([]string{policyPlace.String()}, p.Describe()...)
 	for _, problem := range p.Problems {
 		lines = append(lines, "cannot be used: "+problem)
 	}
 	for _, line := range lines {
-		if err := m.writeLine("%s", line); err != nil {
+		if err := m.WriteLine("%s", line); err != nil {
 			return err
 		}
 	}
@@ -199,7 +200,7 @@ func (v *policyCommand) server(m *Main, operands []string) (*host.Upstream, erro
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.Load(path, &config.Options{Env: m.getenv})
+	c, err := config.Load(path, &config.Options{Env: m.Getenv})
 	if err != nil {
 		return nil, &codedError{exitUsage, err}
 	}

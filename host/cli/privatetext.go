@@ -25,7 +25,7 @@ var ordinaryNames = []string{"root", "user", "admin", "localhost", "nobody"}
 func newPrivateText(m *Main) *privateText {
 	p := &privateText{secrets: &m.secrets}
 	var names []string
-	if home, ok := m.getenv("HOME"); ok {
+	if home, ok := m.Getenv("HOME"); ok {
 		p.homes = append(p.homes, home)
 	}
 	if u, err := user.Current(); err == nil {
@@ -33,7 +33,7 @@ func newPrivateText(m *Main) *privateText {
 		names = append(names, u.Username, u.Name)
 	}
 	for _, variable := range []string{"USER", "LOGNAME", "USERNAME", "COMPUTERNAME"} {
-		name, _ := m.getenv(variable)
+		name, _ := m.Getenv(variable)
 		names = append(names, name)
 	}
 	if machine, err := os.Hostname(); err == nil {

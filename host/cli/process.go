@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // RunProcess runs the program with the arguments, streams and environment of this
@@ -15,12 +17,7 @@ import (
 // code. The second of these signals ends the process at once; the programs that it leaves are named
 // on standard error.
 func RunProcess() int {
-	m := &Main{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Args: os.Args, Env: os.Environ(), Terminal: IsTerminal(os.Stdout),
-		Drawing:     IsTerminal(os.Stderr),
-		Interactive: IsTerminal(os.Stdin) && IsTerminal(os.Stderr),
-	}
+	m := &Main{IO: terminal.IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ(), Terminal: terminal.IsTerminal(os.Stdout), Drawing: terminal.IsTerminal(os.Stderr), Interactive: terminal.IsTerminal(os.Stdin) && terminal.IsTerminal(os.Stderr)}, Args: os.Args}
 	ctx, stop := notifyContext(func() { nameLeftPrograms(m) })
 	defer stop()
 	return m.Main(ctx)

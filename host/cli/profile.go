@@ -46,14 +46,14 @@ func (m *Main) serveProfiles(listener net.Listener, of *mcpserver.Server) {
 	go func() {
 		defer close(ended)
 		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			m.message("profiles: server stopped: %v", err)
+			m.Message("profiles: server stopped: %v", err)
 		}
 	}()
 	m.onClose(func() {
 		_ = web.Close()
 		<-ended
 	})
-	m.message("profiles of this process: %s/debug/pprof/", baseURL(listener.Addr()))
+	m.Message("profiles of this process: %s/debug/pprof/", baseURL(listener.Addr()))
 }
 
 // profiles returns the handlers of package net/http/pprof. They refuse requests of web

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 )
 
@@ -56,10 +57,7 @@ func TestProjectFileSendsNothingBeforeApproval(t *testing.T) {
 	path := projectWithSecrets(t, home, web.URL)
 	env := []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "AWS_SECRET_ACCESS_KEY=cAnArY-variable", "COLUMNS=400"}
 	words := new(output)
-	m := &cli.Main{
-		Stdin: strings.NewReader("n\n"), Stdout: words, Stderr: words, Interactive: true, Env: env,
-		Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader("n\n"), Stdout: words, Stderr: words, Interactive: true, Env: env}, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()
@@ -123,10 +121,7 @@ func TestPasswordsAreInNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := new(output)
-	m := &cli.Main{
-		Stdin: strings.NewReader("y\ncAnArY\n"), Stdout: words, Stderr: words, Interactive: true,
-		Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path}, Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader("y\ncAnArY\n"), Stdout: words, Stderr: words, Interactive: true, Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", path}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()
@@ -163,10 +158,7 @@ func TestServersOfAProjectAreNotSuggested(t *testing.T) {
 	}
 	t.Chdir(project)
 	words := new(output)
-	m := &cli.Main{
-		Stdout: words, Stderr: words, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0"},
-		Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdout: words, Stderr: words, Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0"}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -37,19 +38,19 @@ func (v *promptCommand) run(ctx context.Context, m *Main, operands []string) err
 	if err != nil {
 		return usagef("%s: %w", host.DisplayName(prompt.Name), err)
 	}
-	w := m.startProgress("getting %s", host.DisplayName(prompt.Name))
+	w := m.StartProgress("getting %s", host.DisplayName(prompt.Name))
 	p.questions.during(w)
 	result, err := p.GetPrompt(ctx, prompt.Name, args)
-	w.stop()
+	w.Stop()
 	switch {
 	case err != nil:
 		return p.afterQuestions(&callError{err, prompt.Name})
 	case v.json:
-		return m.writeDocument(document{"result": result})
+		return m.WriteDocument(terminal.Document{"result": result})
 	}
 	files := &fileWriter{}
 	for _, message := range result.Messages {
-		if err := m.writeLine("%s:", message.Role); err != nil {
+		if err := m.WriteLine("%s:", message.Role); err != nil {
 			return err
 		}
 		if err := m.writeContent(message.Content, files); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -31,13 +32,13 @@ func (v *promptsCommand) run(ctx context.Context, m *Main, operands []string) er
 	case err != nil:
 		return err
 	case v.json:
-		return cmp.Or(m.writeDocument(document{"prompts": prompts}), p.noneReachable(ctx, m))
+		return cmp.Or(m.WriteDocument(terminal.Document{"prompts": prompts}), p.noneReachable(ctx, m))
 	}
-	t := table{head: []string{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
+	t := terminal.Table{Head: []string{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
 	for _, prompt := range prompts {
-		t.rows = append(t.rows, []string{host.DisplayName(prompt.Name), usageOf(prompt), brief(prompt.Description)})
+		t.Rows = append(t.Rows, []string{host.DisplayName(prompt.Name), usageOf(prompt), terminal.Brief(prompt.Description)})
 	}
-	return cmp.Or(m.writeTable(t), p.noneReachable(ctx, m))
+	return cmp.Or(m.WriteTable(t), p.noneReachable(ctx, m))
 }
 
 // usageOf shows the arguments of a prompt as they are typed.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -19,10 +20,7 @@ import (
 func upIn(t *testing.T, home string, args ...string) (url string, words *output, end func()) {
 	t.Helper()
 	words = new(output)
-	m := &cli.Main{
-		Stdin: strings.NewReader(""), Stdout: words, Stderr: words, Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0"}, args...),
-		Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader(""), Stdout: words, Stderr: words, Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}, Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0"}, args...)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()
@@ -153,7 +151,7 @@ func TestNoTokenIsCreatedInARepository(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		words := &endingOutput{text: "LISTEN", end: cancel} // a host that is not refused ends, and does not hang
-		m := &cli.Main{Stdout: words, Stderr: words, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--protect"}, Env: []string{"HOME=" + home}}
+		m := &cli.Main{IO: terminal.IO{Stdout: words, Stderr: words, Env: []string{"HOME=" + home}}, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--protect"}}
 		code := m.Main(ctx)
 		cancel()
 		stderr := words.String()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -25,17 +26,17 @@ func (v *readCommand) run(ctx context.Context, m *Main, operands []string) error
 	if err != nil {
 		return err
 	}
-	w := m.startProgress("reading %s", uri)
+	w := m.StartProgress("reading %s", uri)
 	p.questions.during(w)
 	result, err := p.ReadResource(ctx, uri)
-	w.stop()
+	w.Stop()
 	switch {
 	case mcp.CodeOf(err) == mcp.CodeResourceNotFound:
 		return p.resourceError(ctx, uri, err)
 	case err != nil:
 		return p.afterQuestions(err)
 	case v.json:
-		return m.writeDocument(document{"result": result})
+		return m.WriteDocument(terminal.Document{"result": result})
 	}
 	for _, contents := range result.Contents {
 		if err := m.writeResource(contents); err != nil {
@@ -61,7 +62,7 @@ func (p *serverConn) resourceError(ctx context.Context, uri string, err error) e
 func (m *Main) writeResource(c mcp.ResourceContents) error {
 	switch {
 	case !c.IsBlob():
-		return m.writeText(c.Text)
+		return m.WriteText(c.Text)
 	case m.Terminal:
 		return usagef("%s: %d bytes of %s are not for a terminal; write them to a file with > FILE", c.URI, len(c.Blob), c.MIMEType)
 	}

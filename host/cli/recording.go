@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -64,9 +65,9 @@ func (v *recordCommand) run(ctx context.Context, m *Main, operands []string) (er
 		return codedErrorf(exitUnreachable, "no host is running; %s up --record %s records from its start", m.program(), host.ShellQuote(operands[0]))
 	}
 	if v.request.For == 0 {
-		m.info("recording in %s; Ctrl-C ends it", operands[0])
+		m.Info("recording in %s; Ctrl-C ends it", operands[0])
 	} else {
-		m.info("recording in %s for %v; Ctrl-C ends it", operands[0], v.request.For)
+		m.Info("recording in %s for %v; Ctrl-C ends it", operands[0], v.request.For)
 	}
 	err = r.client.Record(ctx, v.request)
 	switch {
@@ -99,7 +100,7 @@ func (r *recordings) record(upstream string, m mcp.WireMessage) {
 // start begins to record in a directory until stop is called.
 func (r *recordings) start(m *Main, dir string, maxBytes int64) (stop func(), err error) {
 	d, err := traffic.OpenDirectory(dir, &traffic.DirectoryOptions{
-		MaxBytes: maxBytes, Handshakes: r.handshakes, Hide: m.secrets.redactKnown, OnError: func(err error) { m.message("%s", cleanLine(err.Error())) },
+		MaxBytes: maxBytes, Handshakes: r.handshakes, Hide: m.secrets.redactKnown, OnError: func(err error) { m.Message("%s", terminal.CleanLine(err.Error())) },
 	})
 	if err != nil {
 		return nil, err
@@ -171,7 +172,7 @@ func (h *hostProcess) recordUntil(ctx context.Context, r control.RecordRequest) 
 		return err
 	}
 	defer stop()
-	h.main.message("recording   in %s, for another command", cleanLine(r.Dir))
+	h.main.Message("recording   in %s, for another command", terminal.CleanLine(r.Dir))
 	var over <-chan time.Time
 	if r.For > 0 {
 		timer := time.NewTimer(r.For)
@@ -182,6 +183,6 @@ func (h *hostProcess) recordUntil(ctx context.Context, r control.RecordRequest) 
 	case <-ctx.Done():
 	case <-over:
 	}
-	h.main.message("recording   in %s: ended", cleanLine(r.Dir))
+	h.main.Message("recording   in %s: ended", terminal.CleanLine(r.Dir))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var removeEntry = commandInfo{
@@ -78,16 +79,16 @@ func (v *removeCommand) run(ctx context.Context, m *Main, operands []string) err
 		return fmt.Errorf("%s is removed from %s, but: %w; %s approvals revoke %s ends its approval", key, path, err, m.program(), key)
 	}
 	if v.json {
-		return m.writeDocument(document{"removed": removed})
+		return m.WriteDocument(terminal.Document{"removed": removed})
 	}
-	m.info("removed %s from %s; ended: approvals %d, grants %d", key, path, removed.Approvals, removed.Grants)
+	m.Info("removed %s from %s; ended: approvals %d, grants %d", key, path, removed.Approvals, removed.Grants)
 	return nil
 }
 
 // configuredUpstream returns a server of a configuration file, nil if it is disabled or cannot be
 // read.
 func (m *Main) configuredUpstream(path, name string) *host.Upstream {
-	c, err := config.Load(path, &config.Options{Env: m.getenv, Ask: placeholder})
+	c, err := config.Load(path, &config.Options{Env: m.Getenv, Ask: placeholder})
 	if err != nil {
 		return nil
 	}
@@ -153,7 +154,7 @@ func (s *serverState) forget(ctx context.Context, removed *removedServer, u *hos
 		return nil
 	}
 	if u == nil {
-		s.main.message("what you have approved of the definitions of %s stays, because its entry was disabled or cannot be read", removed.Name)
+		s.main.Message("what you have approved of the definitions of %s stays, because its entry was disabled or cannot be read", removed.Name)
 	} else {
 		removed.Definitions, err = definition.New(s.values, nil).Forget(ctx, u, func() error {
 			return s.recordRevoked(removed.Name, "what was approved of its definitions, because the server was removed by the user")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpreplay"
@@ -116,21 +117,21 @@ func readRecording(name string) (*mcpwire.Recording, error) {
 // writeReport prints the outcome of a comparison. Differences are an error.
 func (m *Main) writeReport(r *mcpreplay.Report, asJSON bool, differs, equal string) error {
 	if asJSON {
-		if err := m.writeDocument(document{"report": r}); err != nil {
+		if err := m.WriteDocument(terminal.Document{"report": r}); err != nil {
 			return err
 		}
 	} else {
 		for _, d := range r.Differences {
-			if err := m.writeLine("%s", d); err != nil {
+			if err := m.WriteLine("%s", d); err != nil {
 				return err
 			}
 		}
 	}
-	m.info("compared: %d, not compared: %d, differences: %d", r.Compared, r.Skipped, len(r.Differences))
+	m.Info("compared: %d, not compared: %d, differences: %d", r.Compared, r.Skipped, len(r.Differences))
 	if len(r.Differences) > 0 {
 		return codedErrorf(exitPolicy, "%s", differs)
 	}
-	m.info("%s", equal)
+	m.Info("%s", equal)
 	return nil
 }
 
@@ -148,7 +149,7 @@ func (v *replayCommand) serve(ctx context.Context, m *Main, recs []*mcpwire.Reco
 	if err != nil {
 		return err
 	}
-	m.message("LISTEN %s", listener.Addr())
+	m.Message("LISTEN %s", listener.Addr())
 	err = srv.ServeListener(ctx, listener, srv.HTTPHandler())
 	if ctx.Err() != nil {
 		return nil

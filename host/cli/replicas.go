@@ -53,7 +53,7 @@ const addressVariable = "FONDACO_ADVERTISE"
 
 // advertised returns the URL at which other hosts reach this one.
 func (v *upCommand) advertised(addr *net.TCPAddr) (string, error) {
-	advertise, _ := v.main.getenv(addressVariable)
+	advertise, _ := v.main.Getenv(addressVariable)
 	if advertise == "" {
 		if addr.IP.IsUnspecified() || v.transport.encrypted() {
 			return "", usagef("--store with --addr %s: set %s to the URL at which the other hosts reach this one, such as http://10.0.0.7:%d", addr, addressVariable, addr.Port)

@@ -16,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/audit"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var reportEntry = commandInfo{
@@ -127,7 +128,7 @@ func (v *reportCommand) paths(m *Main, found []*foundHost) (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	if own := config.Find(m.getenv); len(paths) == 0 && own != "" {
+	if own := config.Find(m.Getenv); len(paths) == 0 && own != "" {
 		paths = append(paths, own)
 	}
 	return paths
@@ -135,7 +136,7 @@ func (v *reportCommand) paths(m *Main, found []*foundHost) (paths []string) {
 
 // add describes the servers of a configuration, and from then on hides their secrets.
 func (shown *reportedConfig) add(m *Main, r *faultReport, path string) {
-	c, err := config.Load(path, &config.Options{Env: m.getenv, Ask: placeholder})
+	c, err := config.Load(path, &config.Options{Env: m.Getenv, Ask: placeholder})
 	if err != nil {
 		r.problem("configuration", err)
 		return
@@ -158,7 +159,7 @@ func (shown *reportedConfig) add(m *Main, r *faultReport, path string) {
 
 // auditReport verifies the audit log.
 func (m *Main) auditReport(ctx context.Context, r *faultReport) (verified reportedAudit) {
-	state, err := stateDir(m.getenv)
+	state, err := stateDir(m.Getenv)
 	if err != nil {
 		r.problem("audit log", err)
 		return verified
@@ -198,7 +199,7 @@ func (v *reportCommand) write(m *Main, text []byte, now time.Time) error {
 	if err := file.Close(); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	m.info("wrote %s; read it before you send it", name)
+	m.Info("wrote %s; read it before you send it", name)
 	return nil
 }
 
@@ -221,5 +222,5 @@ func (p *privateText) json(text []byte) ([]byte, error) {
 			return nil, fmt.Errorf("report: %w", err)
 		}
 	}
-	return cleanJSON(out.Bytes()), nil
+	return terminal.CleanJSON(out.Bytes()), nil
 }

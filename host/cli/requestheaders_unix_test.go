@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // headerServer is a server that keeps the headers of its requests.
@@ -206,10 +207,7 @@ func TestErrorsOfTheFirstConnectionSayWhatToDo(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		var words output
-		m := &cli.Main{
-			Stdin: strings.NewReader(""), Stdout: &words, Stderr: &words, Args: append([]string{"fondaco"}, splitWords(test.args)...),
-			Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), test.env},
-		}
+		m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader(""), Stdout: &words, Stderr: &words, Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), test.env}}, Args: append([]string{"fondaco"}, splitWords(test.args)...)}
 		ended := make(chan int, 1)
 		go func() { ended <- m.Main(ctx) }()
 		words.await(t, "(?s)"+regexp.QuoteMeta(test.want))

@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var resourcesEntry = commandInfo{
@@ -31,14 +33,14 @@ func (v *resourcesCommand) run(ctx context.Context, m *Main, operands []string) 
 		return err
 	}
 	if v.json {
-		return cmp.Or(m.writeDocument(document{"resources": resources, "resourceTemplates": templates}), p.noneReachable(ctx, m))
+		return cmp.Or(m.WriteDocument(terminal.Document{"resources": resources, "resourceTemplates": templates}), p.noneReachable(ctx, m))
 	}
-	t := table{head: []string{"URI", "NAME", "TYPE", "DESCRIPTION"}}
+	t := terminal.Table{Head: []string{"URI", "NAME", "TYPE", "DESCRIPTION"}}
 	for _, r := range resources {
-		t.rows = append(t.rows, []string{r.URI, r.DisplayName(), r.MIMEType, brief(r.Description)})
+		t.Rows = append(t.Rows, []string{r.URI, r.DisplayName(), r.MIMEType, terminal.Brief(r.Description)})
 	}
 	for _, r := range templates {
-		t.rows = append(t.rows, []string{r.URITemplate, r.DisplayName(), r.MIMEType, brief(r.Description)})
+		t.Rows = append(t.Rows, []string{r.URITemplate, r.DisplayName(), r.MIMEType, terminal.Brief(r.Description)})
 	}
-	return cmp.Or(m.writeTable(t), p.noneReachable(ctx, m))
+	return cmp.Or(m.WriteTable(t), p.noneReachable(ctx, m))
 }

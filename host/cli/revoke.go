@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/revocation"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -115,12 +116,12 @@ func (v *revokeCommand) apply(ctx context.Context, m *Main, name string) error {
 		return fmt.Errorf("%s is revoked, but: %w", name, err)
 	}
 	if v.json {
-		return m.writeDocument(document{"revoked": name, "hosts": hosts, "ended": ended, "grants": grants})
+		return m.WriteDocument(terminal.Document{"revoked": name, "hosts": hosts, "ended": ended, "grants": grants})
 	}
-	m.info("%s is revoked; ended in running hosts (%d): requests %d, sessions %d, connections to servers %d; grants %d",
+	m.Info("%s is revoked; ended in running hosts (%d): requests %d, sessions %d, connections to servers %d; grants %d",
 		name, hosts, ended.Requests, ended.Sessions, ended.Connections, grants)
 	if !revocation.IsTokenName(name) {
-		m.info("a program that only declares the name %s, without credentials of that owner or client, can connect again", name)
+		m.Info("a program that only declares the name %s, without credentials of that owner or client, can connect again", name)
 	}
 	return nil
 }
@@ -199,7 +200,7 @@ func (v *revokeCommand) accept(ctx context.Context, m *Main, list *revocation.Li
 	if _, _, err := m.applyRevocations(ctx, name); err != nil {
 		return err
 	}
-	m.info("%s is accepted again", name)
+	m.Info("%s is accepted again", name)
 	return nil
 }
 
@@ -218,14 +219,14 @@ func (v *revokeCommand) list(ctx context.Context, m *Main, list *revocation.List
 		return err
 	}
 	if v.json {
-		return m.writeDocument(document{"revoked": append([]revocation.Revocation{}, all...)})
+		return m.WriteDocument(terminal.Document{"revoked": append([]revocation.Revocation{}, all...)})
 	}
-	t := table{head: []string{"REVOKED", "TIME"}}
+	t := terminal.Table{Head: []string{"REVOKED", "TIME"}}
 	for _, r := range all {
-		t.rows = append(t.rows, []string{r.Name, r.At.Local().Format(time.DateTime)})
+		t.Rows = append(t.Rows, []string{r.Name, r.At.Local().Format(time.DateTime)})
 	}
 	if len(all) == 0 {
-		m.info("nothing is revoked")
+		m.Info("nothing is revoked")
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }

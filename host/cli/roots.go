@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var rootsEntry = commandInfo{
@@ -66,7 +67,7 @@ func (v *rootsCommand) list(m *Main, path string, named []string) error {
 		return err
 	}
 	all, names := []serverRoots{}, []string(nil)
-	t := table{head: []string{"SERVER", "ROOT"}}
+	t := terminal.Table{Head: []string{"SERVER", "ROOT"}}
 	for i := range c.Upstreams {
 		u := &c.Upstreams[i]
 		if names = append(names, u.Key); len(named) > 0 && named[0] != u.Key {
@@ -75,22 +76,22 @@ func (v *rootsCommand) list(m *Main, path string, named []string) error {
 		s := serverRoots{Name: u.Key, Client: u.Questions().Roots, Roots: append([]string{}, u.Settings.Roots...)}
 		all = append(all, s)
 		if s.Client {
-			t.rows = append(t.rows, []string{s.Name, ofClient})
+			t.Rows = append(t.Rows, []string{s.Name, ofClient})
 		}
 		for _, root := range s.Roots {
-			t.rows = append(t.rows, []string{s.Name, root})
+			t.Rows = append(t.Rows, []string{s.Name, root})
 		}
 	}
 	if len(named) > 0 && len(all) == 0 {
 		return usagef("server %q: unknown%s; it is not in %s", named[0], didYouMean(named[0], names), path)
 	}
 	if v.json {
-		return m.writeDocument(document{"servers": all})
+		return m.WriteDocument(terminal.Document{"servers": all})
 	}
-	if len(t.rows) == 0 {
-		m.info("no roots")
+	if len(t.Rows) == 0 {
+		m.Info("no roots")
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }
 
 func (v *rootsCommand) change(m *Main, path, action, server string, dirs []string) error {
@@ -101,7 +102,7 @@ func (v *rootsCommand) change(m *Main, path, action, server string, dirs []strin
 		}
 		if dirs[i] = absolute; action == "add" {
 			if _, err := os.Stat(absolute); err != nil {
-				m.info("note: %v; it is left out until it is there", err)
+				m.Info("note: %v; it is left out until it is there", err)
 			}
 		}
 	}
@@ -116,11 +117,11 @@ func (v *rootsCommand) change(m *Main, path, action, server string, dirs []strin
 	u := m.configuredUpstream(path, server)
 	if v.json {
 		s := serverRoots{Name: server, Client: u != nil && u.Questions().Roots, Roots: append([]string{}, roots...)}
-		return m.writeDocument(document{"servers": []serverRoots{s}})
+		return m.WriteDocument(terminal.Document{"servers": []serverRoots{s}})
 	}
-	m.info("roots of %s in %s: %d", server, path, len(roots))
+	m.Info("roots of %s in %s: %d", server, path, len(roots))
 	if u != nil && u.Origin.Project != "" && !slices.Equal(before, roots) {
-		m.info("the file is that of a project: %s", m.approveCommand(server, v.path))
+		m.Info("the file is that of a project: %s", m.approveCommand(server, v.path))
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func (m *Main) changeRoots(path, server string, add, remove []string) (before, a
 			return nil, nil, usagef("server %q: %s is none of its roots; %s roots %s lists them", server, dir, m.program(), host.ShellQuote(server))
 		}
 	}
-	change, after, err := config.ChangeRoots(path, server, m.getenv, add, remove)
+	change, after, err := config.ChangeRoots(path, server, m.Getenv, add, remove)
 	if err != nil {
 		return nil, nil, unknownInFile(err)
 	}
@@ -148,7 +149,7 @@ func (m *Main) changeRoots(path, server string, add, remove []string) (before, a
 
 // rootsIn returns the roots of a server in a file, none if the file has no such server.
 func (m *Main) rootsIn(path, server string) ([]string, error) {
-	_, roots, err := config.ChangeRoots(path, server, m.getenv, nil, nil)
+	_, roots, err := config.ChangeRoots(path, server, m.Getenv, nil, nil)
 	if err != nil {
 		return nil, unknownInFile(err)
 	}

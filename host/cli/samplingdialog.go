@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -25,7 +26,7 @@ func (d *dialog) sampling(ctx context.Context, asked *host.ServerQuestion) (*hos
 }
 
 func (d *dialog) editSampling(ctx context.Context, asked *host.ServerQuestion, a *host.ServerAnswer) error {
-	d.message("(write in lines; a line with a single dot ends a text; %s or %s ends it without an answer)", declineWord, cancelWord)
+	d.Message("(write in lines; a line with a single dot ends a text; %s or %s ends it without an answer)", declineWord, cancelWord)
 	for {
 		if err := d.editTexts(ctx, asked, a); err != nil {
 			return err
@@ -68,7 +69,7 @@ func (d *dialog) editTexts(ctx context.Context, asked *host.ServerQuestion, a *h
 		texts = asked.Texts()
 	}
 	for i := range texts {
-		text, err := d.text(ctx, "A text of the messages, now %s:", fit(cleanLine(brief(texts[i])), max(20, d.width()/2)))
+		text, err := d.text(ctx, "A text of the messages, now %s:", terminal.Fit(terminal.CleanLine(terminal.Brief(texts[i])), max(20, d.Width()/2)))
 		if err != nil {
 			return err
 		}
@@ -83,7 +84,7 @@ func (d *dialog) editTexts(ctx context.Context, asked *host.ServerQuestion, a *h
 
 // text asks for a text of several lines. It is nil if the user has written none.
 func (d *dialog) text(ctx context.Context, format string, args ...any) (*string, error) {
-	d.message(format, args...)
+	d.Message(format, args...)
 	var lines []string
 	for {
 		line, err := d.rawLine(ctx, "|")

@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/audit"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -138,7 +139,7 @@ func (m *Main) warnOfArguments(u *host.Upstream) {
 		return
 	}
 	if flags, _ := secretArguments(t.Args); len(flags) > 0 {
-		m.printWrapped("  visible    the value of %s, to every user of this machine (ps); \"env\" is the place for secrets", strings.Join(flags, ", "))
+		m.PrintWrapped("  visible    the value of %s, to every user of this machine (ps); \"env\" is the place for secrets", strings.Join(flags, ", "))
 	}
 }
 
@@ -156,8 +157,8 @@ func (m *Main) warnOfLockedArguments(u *host.Upstream) {
 		args = append(args, arg.Written)
 	}
 	if flags, _ := secretArguments(args); len(flags) > 0 {
-		m.message("  visible    the value of %s of %s, to everybody who reads %s; \"env\" is the place for secrets",
-			cleanLine(strings.Join(flags, ", ")), u.Key, definition.LockFile)
+		m.Message("  visible    the value of %s of %s, to everybody who reads %s; \"env\" is the place for secrets",
+			terminal.CleanLine(strings.Join(flags, ", ")), u.Key, definition.LockFile)
 	}
 }
 
@@ -166,6 +167,6 @@ func (m *Main) warnOfLockedArguments(u *host.Upstream) {
 type logWriter struct{ main *Main }
 
 func (w logWriter) Write(line []byte) (int, error) {
-	w.main.messageOfPeer("%s", strings.TrimSuffix(w.main.secrets.redactAll(string(line)), "\n"))
+	w.main.PeerMessage("%s", strings.TrimSuffix(w.main.secrets.redactAll(string(line)), "\n"))
 	return len(line), nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/hostiletext"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -16,7 +17,7 @@ import (
 func TestLogHasNoSecretsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
-	m := &Main{Stderr: &lines}
+	m := &Main{IO: terminal.IO{Stderr: &lines}}
 	target := mcpclient.Command("run", "--api-key", "canary-argument", "--token=canary-flag", "--name", "plain-name")
 	target.Env = map[string]string{"KEY": "${env:KEY}", "OTHER": "canary-variable"}
 	configured := host.Upstream{Key: "a", Target: target, Header: http.Header{"X-Key": {"canary-header"}}}

@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/host/approval"
 	"github.com/fondaco/fondaco/host/approval/commandfiles"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -39,7 +40,7 @@ func (h *hostProcess) recordCarryOver(u *host.Upstream, changes []string) {
 	if err := h.recordDecision(host.Decision{
 		Time: time.Now(), Upstream: u.Key, Action: host.ActionCarryOver, Outcome: host.OutcomeDone, Reason: strings.Join(changes, "; "),
 	}); err != nil {
-		h.main.message("audit log: %v", err)
+		h.main.Message("audit log: %v", err)
 	}
 }
 
@@ -78,15 +79,15 @@ func (h *hostProcess) askForServers(ctx context.Context) error {
 	if len(all) > 1 {
 		asked := pendingOf(all)
 		h.main.showPending(asked)
-		answer, ended, err := h.askUnlessEnded(ctx, asked, yesNo{
-			text: fmt.Sprintf("Start these %d servers now and in future?", countServers(all)), options: []option{{letter: "s", does: "asks for each"}},
+		answer, ended, err := h.askUnlessEnded(ctx, asked, terminal.YesNo{
+			Text: fmt.Sprintf("Start these %d servers now and in future?", countServers(all)), Options: []terminal.Option{{Letter: "s", Does: "asks for each"}},
 		})
 		switch {
 		case ended, err != nil:
 			return err
-		case answer == yes:
+		case answer == terminal.Yes:
 			return h.approvePending(ctx, asked, "by the user")
-		case answer == no:
+		case answer == terminal.No:
 			for i := range all {
 				h.questions.approvals.setAnswered(pendingOf(all[i:i+1]), host.OutcomeRefused)
 			}
@@ -96,11 +97,11 @@ func (h *hostProcess) askForServers(ctx context.Context) error {
 	for i := range all {
 		asked := pendingOf(all[i : i+1])
 		h.main.showPending(asked)
-		answer, ended, err := h.askUnlessEnded(ctx, asked, yesNo{text: startQuestion(&all[i])})
+		answer, ended, err := h.askUnlessEnded(ctx, asked, terminal.YesNo{Text: startQuestion(&all[i])})
 		switch {
 		case ended, err != nil:
 			return err
-		case answer != yes:
+		case answer != terminal.Yes:
 			h.questions.approvals.setAnswered(asked, host.OutcomeRefused)
 			continue
 		}
@@ -113,14 +114,14 @@ func (h *hostProcess) askForServers(ctx context.Context) error {
 
 // askUnlessEnded is askForApproval for questions that may stay without an answer: it is no error
 // that the input or ctx has ended, or that the answer cannot be given here.
-func (h *hostProcess) askUnlessEnded(ctx context.Context, all []pendingApproval, q yesNo) (answer string, ended bool, err error) {
+func (h *hostProcess) askUnlessEnded(ctx context.Context, all []pendingApproval, q terminal.YesNo) (answer string, ended bool, err error) {
 	answer, err = h.askForApproval(ctx, all, q)
 	switch {
 	case errors.Is(err, io.EOF), ctx.Err() != nil:
-		return no, true, nil
+		return terminal.No, true, nil
 	case exitCode(err) == exitConsent:
-		h.main.message("not approved: %s: %s", strings.Join(approvedNames(all), ", "), clean(err.Error()))
-		return no, false, nil
+		h.main.Message("not approved: %s: %s", strings.Join(approvedNames(all), ", "), terminal.Clean(err.Error()))
+		return terminal.No, false, nil
 	}
 	return answer, false, err
 }
@@ -196,9 +197,9 @@ func (m *Main) showServerQuestion(q *approval.Question, whole bool) {
 		m.showServer(&q.Pending[0], whole)
 		return
 	}
-	m.message("")
-	m.printWrapped("The servers %s have not changed, but programs that they use were replaced:", namesOf(q))
-	m.message("")
+	m.Message("")
+	m.PrintWrapped("The servers %s have not changed, but programs that they use were replaced:", namesOf(q))
+	m.Message("")
 	for _, f := range q.Replaced {
 		m.showFile(f, whole)
 	}
@@ -207,7 +208,7 @@ func (m *Main) showServerQuestion(q *approval.Question, whole bool) {
 		for _, change := range p.Changes {
 			if !slices.Contains(changes, change) {
 				changes = append(changes, change)
-				m.printWrapped("  changed    %s", change)
+				m.PrintWrapped("  changed    %s", change)
 			}
 		}
 	}
@@ -232,14 +233,14 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 	if len(p.Changes) > 0 {
 		state = "has changed since you approved it"
 	}
-	m.message("\nThe server %q is %s that %s:\n", p.Subject.Name, kind, state)
-	m.printWrapped("  %s", p.Subject.CommandLine())
-	m.message("")
+	m.Message("\nThe server %q is %s that %s:\n", p.Subject.Name, kind, state)
+	m.PrintWrapped("  %s", p.Subject.CommandLine())
+	m.Message("")
 	for _, risk := range p.Subject.Risks() {
-		m.printWrapped("  WARNING    %s", risk)
+		m.PrintWrapped("  WARNING    %s", risk)
 	}
 	if p.Subject.Project != "" {
-		m.printWrapped("  named by   %s, a file of a project", p.Subject.File)
+		m.PrintWrapped("  named by   %s, a file of a project", p.Subject.File)
 	}
 	if p.Subject.Program != nil {
 		m.showProgram(p.Subject.Program, whole)
@@ -249,22 +250,22 @@ func (m *Main) showServer(p *approval.Pending, whole bool) {
 			if p.Before != nil && slices.Contains(p.Before.Proxies, name) {
 				before = "; it was passed until the server has changed"
 			}
-			m.printWrapped("  withheld   %s, the URL of a proxy with a user or password%s", name, before)
+			m.PrintWrapped("  withheld   %s, the URL of a proxy with a user or password%s", name, before)
 		}
 	} else {
 		m.showRemote(p.Subject.Remote)
 	}
-	m.printWrapped("  roots      %s", cmp.Or(strings.Join(rootsAsked(p), ", "), "none"))
-	m.printWrapped("  tools      %s", describeTools(p.Tools))
+	m.PrintWrapped("  roots      %s", cmp.Or(strings.Join(rootsAsked(p), ", "), "none"))
+	m.PrintWrapped("  tools      %s", describeTools(p.Tools))
 	for _, change := range p.Changes {
-		m.printWrapped("  changed    %s", change)
+		m.PrintWrapped("  changed    %s", change)
 	}
 	switch {
 	case !whole:
 	case p.Subject.Remote != nil:
-		m.message("\nUntil you say yes nothing is sent to it. A yes sends it what is listed here, and the arguments of calls.")
+		m.Message("\nUntil you say yes nothing is sent to it. A yes sends it what is listed here, and the arguments of calls.")
 	default:
-		m.message("\nUntil you say yes nothing of it runs. A yes lets it run with what is listed here, and get the arguments of calls.")
+		m.Message("\nUntil you say yes nothing of it runs. A yes lets it run with what is listed here, and get the arguments of calls.")
 	}
 }
 
@@ -297,36 +298,36 @@ func describeTools(t *approval.Tools) string {
 }
 
 func (m *Main) showProgram(p *approval.Program, whole bool) {
-	m.printWrapped("  directory  %s", linked(p.Dir, p.DirTarget))
+	m.PrintWrapped("  directory  %s", linked(p.Dir, p.DirTarget))
 	for _, f := range p.Files {
 		m.showFile(f, whole)
 	}
 	for _, file := range p.Data {
-		m.printWrapped("  data       %s, whose content is not covered", file)
+		m.PrintWrapped("  data       %s, whose content is not covered", file)
 	}
 	if p.EnvFile != "" {
-		m.printWrapped("  variables  of %s", p.EnvFile)
+		m.PrintWrapped("  variables  of %s", p.EnvFile)
 	}
 	for _, v := range p.Variables {
-		m.printWrapped("  with       %s", describeVariable(&v))
+		m.PrintWrapped("  with       %s", describeVariable(&v))
 	}
-	m.message("  inherits   what each program gets, such as PATH, HOME, HTTP_PROXY and the language")
+	m.Message("  inherits   what each program gets, such as PATH, HOME, HTTP_PROXY and the language")
 	for _, what := range p.NotCovered {
-		m.printWrapped("  uncovered  %s", what)
+		m.PrintWrapped("  uncovered  %s", what)
 	}
 	for _, concern := range p.Concerns {
-		m.printWrapped("  WARNING    %s", concern)
+		m.PrintWrapped("  WARNING    %s", concern)
 	}
 }
 
 // showFile prints a file that runs.
 func (m *Main) showFile(f commandfiles.File, whole bool) {
-	m.printWrapped("  %-10s %s", f.Role, linked(f.Path, f.Target))
+	m.PrintWrapped("  %-10s %s", f.Role, linked(f.Path, f.Target))
 	switch {
 	case f.SHA256 == "":
-		m.message("             of which changes need no approval, because of \"dev\"")
+		m.Message("             of which changes need no approval, because of \"dev\"")
 	case whole:
-		m.message("             SHA-256 %s", f.SHA256)
+		m.Message("             SHA-256 %s", f.SHA256)
 	}
 }
 
@@ -351,21 +352,21 @@ func describeVariable(v *approval.Variable) string {
 }
 
 func (m *Main) showRemote(r *approval.Remote) {
-	m.message("  reached    %s", r.Transport)
+	m.Message("  reached    %s", r.Transport)
 	for _, v := range r.Headers {
-		m.printWrapped("  header     %s", describeVariable(&v))
+		m.PrintWrapped("  header     %s", describeVariable(&v))
 	}
 	for _, v := range r.SignIn {
-		m.printWrapped("  sign-in    %s", describeVariable(&v))
+		m.PrintWrapped("  sign-in    %s", describeVariable(&v))
 	}
 	for _, sent := range r.Sends {
-		m.printWrapped("  sends      %s", sent)
+		m.PrintWrapped("  sends      %s", sent)
 	}
 	if len(r.Sends) == 0 {
-		m.message("  sends      no variable, input or file of this machine")
+		m.Message("  sends      no variable, input or file of this machine")
 	}
 	for _, concern := range r.Concerns {
-		m.printWrapped("  WARNING    %s", concern)
+		m.PrintWrapped("  WARNING    %s", concern)
 	}
 }
 

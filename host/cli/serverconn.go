@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -100,9 +101,9 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 	if o.ElicitForm == nil && !e.asksNobody && (m.Interactive || !p.running) {
 		p.questions.handle(o)
 	}
-	w := m.startProgress("connecting to %s", target)
+	w := m.StartProgress("connecting to %s", target)
 	p.Client, err = mcpclient.Connect(ctx, target, o)
-	w.stop()
+	w.Stop()
 	if err != nil {
 		return nil, e.connectError(m, target, err)
 	}
@@ -135,7 +136,7 @@ func (e *serverFlags) connectError(m *Main, target mcpclient.Target, err error) 
 
 // target returns the server's target.
 func (e *serverFlags) target(ctx context.Context, m *Main, key string, p *serverConn, o *mcpclient.Options) (mcpclient.Target, error) {
-	url, _ := m.getenv(urlVariable)
+	url, _ := m.Getenv(urlVariable)
 	switch named := e.named(); {
 	case len(named) > 1:
 		return nil, usagef("found both %s and %s, want one of them", named[0], named[1])
@@ -156,7 +157,7 @@ func (e *serverFlags) target(ctx context.Context, m *Main, key string, p *server
 	case e.url != "":
 		return m.remoteTarget(ctx, e.url, p, o)
 	case url != "":
-		if token, _ := m.getenv(tokenVariable); token != "" {
+		if token, _ := m.Getenv(tokenVariable); token != "" {
 			return e.targetWithHeaders(ctx, m, o)
 		}
 		return m.remoteTarget(ctx, url, p, o)
@@ -167,7 +168,7 @@ func (e *serverFlags) target(ctx context.Context, m *Main, key string, p *server
 	case r != nil:
 		return r.connectTo(p, o), nil
 	}
-	if config.Find(m.getenv) == "" {
+	if config.Find(m.Getenv) == "" {
 		return nil, codedErrorf(exitUnreachable, "no host is running at %s, and you have no configuration; %s up starts a host, --url, --config and -- COMMAND name a server", defaultURL, m.program())
 	}
 	return e.startHost(ctx, m, key, p)
@@ -179,8 +180,8 @@ func (e *serverFlags) target(ctx context.Context, m *Main, key string, p *server
 func (e *serverFlags) targetWithHeaders(ctx context.Context, m *Main, o *mcpclient.Options) (mcpclient.Target, error) {
 	url, token := e.url, ""
 	if url == "" {
-		url, _ = m.getenv(urlVariable)
-		token, _ = m.getenv(tokenVariable)
+		url, _ = m.Getenv(urlVariable)
+		token, _ = m.Getenv(tokenVariable)
 	}
 	header, err := e.headers.read(token)
 	if err != nil {
@@ -244,9 +245,9 @@ func (e *serverFlags) startHost(ctx context.Context, m *Main, key string, p *ser
 		return nil, err
 	}
 	m.onClose(h.startQuestions(ctx, ""))
-	w := m.startProgress("starting servers: %d", len(h.upstreams))
+	w := m.StartProgress("starting servers: %d", len(h.upstreams))
 	h.gateway.Start(ctx)
-	w.stop()
+	w.Stop()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -264,7 +265,7 @@ func (h *hostProcess) reportUnavailable() {
 	s := &summary{to: h.main, config: h.config}
 	for _, u := range h.gateway.Status() {
 		if u.State != host.Ready && u.State != host.Idle {
-			h.main.info("server %s: %s: %s", u.Key, u.State, cleanLine(s.describe(u)))
+			h.main.Info("server %s: %s: %s", u.Key, u.State, terminal.CleanLine(s.describe(u)))
 		}
 	}
 }

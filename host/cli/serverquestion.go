@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -33,9 +34,9 @@ func (s *serverQuestion) show(ctx context.Context, waiting int) {
 	code := s.userQuestions.show(ctx, s.asked)
 	m := s.main
 	m.showServerDetails(&s.asked)
-	m.message("  elsewhere  %s answer %s --code %s", m.program(), s.asked.ID, code)
+	m.Message("  elsewhere  %s answer %s --code %s", m.program(), s.asked.ID, code)
 	if waiting > 0 {
-		m.message("  further questions wait: %d", waiting)
+		m.Message("  further questions wait: %d", waiting)
 	}
 }
 
@@ -66,7 +67,7 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 	a := &host.ServerAnswer{}
 	switch word := strings.ToLower(words); word {
 	case "":
-		m.message("later: %s answer %s", m.program(), s.asked.ID)
+		m.Message("later: %s answer %s", m.program(), s.asked.ID)
 		return true, nil
 	case "d", "decline", "n", "no":
 		a.Action = mcp.ElicitDecline
@@ -77,16 +78,16 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 			a.Action = mcp.ElicitAccept
 			break
 		}
-		if a, err = m.askServerAnswer(ctx, &dialog{m, m.askLocked}, &s.asked); err != nil {
+		if a, err = m.askServerAnswer(ctx, &dialog{m, m.AskLocked}, &s.asked); err != nil {
 			return true, err
 		}
 	default:
-		m.message("found %q, want one of: %s", cleanLine(words), s.choice())
+		m.Message("found %q, want one of: %s", terminal.CleanLine(words), s.choice())
 		return false, nil
 	}
 	given := consent.Answer{Content: consent.ServerAnswerContent(a), By: m.userName(), How: host.GrantedByTerminal}
 	if err := s.calls.Check(s.asked, given); err != nil {
-		m.message("%s", clean(err.Error()))
+		m.Message("%s", terminal.Clean(err.Error()))
 		return false, nil
 	}
 	if err := s.check(ctx); err != nil {
@@ -96,7 +97,7 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 	case errors.Is(err, consent.ErrUnknown), errors.Is(err, consent.ErrAnswered):
 		return true, errQuestionEnded
 	case err != nil:
-		m.message("the answer has no effect: %s", clean(err.Error()))
+		m.Message("the answer has no effect: %s", terminal.Clean(err.Error()))
 	}
 	return true, nil
 }
@@ -123,13 +124,13 @@ func (m *Main) askServerAnswer(ctx context.Context, d *dialog, asked *consent.Qu
 // showServerDetails prints the question of a server with its details. Each line of a text of the server
 // begins with a mark, also where the terminal would break it, so that it cannot pass for words of the host.
 func (m *Main) showServerDetails(asked *consent.Question) {
-	m.message("")
-	m.printWrapped("%s %s", asked.ID, asked.Text)
+	m.Message("")
+	m.PrintWrapped("%s %s", asked.ID, asked.Text)
 	if asked.Client != "" {
-		m.printWrapped("  in a call of %s", asked.Client)
+		m.PrintWrapped("  in a call of %s", asked.Client)
 	}
 	for _, line := range m.detailLines(asked) {
-		m.message("%s", line)
+		m.Message("%s", line)
 	}
 }
 
@@ -138,10 +139,10 @@ func (m *Main) showServerDetails(asked *consent.Question) {
 func (m *Main) detailLines(asked *consent.Question) (lines []string) {
 	for _, d := range asked.Details {
 		if slices.Contains(unbrokenDetails, d.Name) {
-			lines = append(lines, fmt.Sprintf("  %-10s %s", d.Name, cleanLine(d.Text)))
+			lines = append(lines, fmt.Sprintf("  %-10s %s", d.Name, terminal.CleanLine(d.Text)))
 			continue
 		}
-		lines = append(lines, m.detailOf(d.Name, clean(d.Text))...)
+		lines = append(lines, m.DetailLines(d.Name, terminal.Clean(d.Text))...)
 	}
 	if server := asked.OfServer(); asked.Kind == consent.KindForm && server != nil {
 		lines = append(lines, m.fieldLines(server.Elicit)...)
@@ -160,7 +161,7 @@ func (m *Main) fieldLines(p *mcp.ElicitParams) (lines []string) {
 	}
 	for _, f := range form.Fields {
 		label, hint := describeField(f)
-		lines = append(lines, m.detailOf("field", cleanLine(label)+" ("+cleanLine(hint)+")")...)
+		lines = append(lines, m.DetailLines("field", terminal.CleanLine(label)+" ("+terminal.CleanLine(hint)+")")...)
 	}
 	return lines
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -122,7 +123,7 @@ func TestLongTextOfAServerBeginsNoLineOfTheTerminal(t *testing.T) {
 		_, typed, answer := asks(t, form)
 		text := typed("y\n")
 		for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {
-			if cutAt(line, 79) < len(line) && !strings.Contains(line, "[y fill it in") && !strings.HasPrefix(line, "(an empty line") {
+			if terminal.CutAt(line, 79) < len(line) && !strings.Contains(line, "[y fill it in") && !strings.HasPrefix(line, "(an empty line") {
 				t.Errorf("got %q, want lines that the terminal does not break", line)
 			}
 			if strings.Contains(line, "your card") && !strings.HasPrefix(line, "    | ") {
@@ -296,7 +297,7 @@ func TestCommandAsksForTheAnswerToASamplingRequest(t *testing.T) {
 
 func TestLongMessageOfAServerBeginsNoLineOfACommand(t *testing.T) {
 	t.Parallel()
-	m := &Main{Interactive: true, Env: []string{"COLUMNS=40"}}
+	m := &Main{IO: terminal.IO{Interactive: true, Env: []string{"COLUMNS=40"}}}
 	for _, test := range []struct {
 		asks, message string
 		want          []string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 var serversEntry = commandInfo{
@@ -42,7 +43,7 @@ func (v *serversCommand) run(ctx context.Context, m *Main, operands []string) er
 		return v.one(p, m, all[i])
 	}
 	if v.json {
-		return m.writeDocument(document{"servers": all})
+		return m.WriteDocument(terminal.Document{"servers": all})
 	}
 	return m.writeServers(all, p.config)
 }
@@ -73,13 +74,13 @@ func (p *serverConn) servers(ctx context.Context, v *serversCommand) ([]host.Sta
 func count[T any](items []T, err error) (int, error) { return len(items), err }
 
 func (m *Main) writeServers(all []host.Status, config string) error {
-	t := table{head: []string{"SERVER", "STATE", "REVISION", "TOOLS", "RESOURCES", "PROMPTS", "PROCESSES", "REACHED", "NOTE"}, style: styleOfState}
+	t := terminal.Table{Head: []string{"SERVER", "STATE", "REVISION", "TOOLS", "RESOURCES", "PROMPTS", "PROCESSES", "REACHED", "NOTE"}, Style: styleOfState}
 	for _, s := range all {
-		t.rows = append(t.rows, []string{
+		t.Rows = append(t.Rows, []string{
 			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), processCount(s), s.Transport, m.serverNote(s, config),
 		})
 	}
-	return m.writeTable(t)
+	return m.WriteTable(t)
 }
 
 // processCount returns the number of processes of a program, or "-" for another server.
@@ -100,7 +101,7 @@ func (m *Main) serverNote(s host.Status, config string) string {
 	case s.State == console.Disabled:
 		return "switched off in the console"
 	case s.Reason != "":
-		return brief(s.Reason)
+		return terminal.Brief(s.Reason)
 	case s.SessionsLost > 0:
 		return sessionNote(s)
 	case s.WaitingCount > 0:
@@ -149,25 +150,25 @@ func describeWaiting(s host.Status) (lines []string) {
 // stateColumn is the column of the state.
 const stateColumn = 1
 
-func styleOfState(column int, cell string) style {
+func styleOfState(column int, cell string) terminal.Style {
 	if column != stateColumn {
-		return plain
+		return terminal.Plain
 	}
 	switch host.State(cell) {
 	case host.Ready:
-		return green
+		return terminal.Green
 	case host.Failing, host.Failed, host.Suspended:
-		return red
+		return terminal.Red
 	case host.Degraded, host.NeedsApproval, host.NeedsSignIn:
-		return yellow
+		return terminal.Yellow
 	}
-	return plain
+	return terminal.Plain
 }
 
 // one prints all about one server.
 func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 	if v.json {
-		return m.writeDocument(document{"server": s})
+		return m.WriteDocument(terminal.Document{"server": s})
 	}
 	if err := m.writeServers([]host.Status{s}, p.config); err != nil {
 		return err
@@ -177,7 +178,7 @@ func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 		if len(more) > 0 {
 			lines = append(lines, heading)
 			for _, line := range more {
-				lines = append(lines, "  "+cleanLine(line))
+				lines = append(lines, "  "+terminal.CleanLine(line))
 			}
 		}
 	}

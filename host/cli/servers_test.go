@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 func TestServersShowFailingCallsAndLostSessions(t *testing.T) {
@@ -27,7 +28,7 @@ func TestServersShowFailingCallsAndLostSessions(t *testing.T) {
 		}},
 	} {
 		var out bytes.Buffer
-		if err := new(serversCommand).one(new(serverConn), &Main{Stdout: &out}, test.status); err != nil {
+		if err := new(serversCommand).one(new(serverConn), &Main{IO: terminal.IO{Stdout: &out}}, test.status); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range test.want {

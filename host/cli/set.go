@@ -83,7 +83,7 @@ func (v *setCommand) run(_ context.Context, m *Main, operands []string) error {
 	if _, err := change.Write(""); err != nil {
 		return err
 	}
-	m.message("changed %s in %s; it waits for your approval: %s", s.Name, path, m.approveCommand(s.Name, v.path))
+	m.Message("changed %s in %s; it waits for your approval: %s", s.Name, path, m.approveCommand(s.Name, v.path))
 	return nil
 }
 

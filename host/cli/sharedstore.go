@@ -15,6 +15,7 @@ import (
 	"github.com/fondaco/fondaco/host/revocation"
 	"github.com/fondaco/fondaco/host/signin"
 	"github.com/fondaco/fondaco/host/state"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/host/userkey"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -28,7 +29,7 @@ const (
 
 // openEngine returns the store that --store or the environment names, or nil without one.
 func (m *Main) openEngine() (*engine.Engine, error) {
-	fromEnv, _ := m.getenv(storeVariable)
+	fromEnv, _ := m.Getenv(storeVariable)
 	address := cmp.Or(m.storeURL, fromEnv)
 	if address == "" || m.engine != nil {
 		return m.engine, nil
@@ -54,7 +55,7 @@ func (m *Main) openEngine() (*engine.Engine, error) {
 // sharedState returns what several hosts share, or nil if they share nothing. What is in the file
 // of one process is not shared: other commands could not read it while the host runs.
 func (m *Main) sharedState() (*state.Shared, error) {
-	fromEnv, _ := m.getenv(storeVariable)
+	fromEnv, _ := m.Getenv(storeVariable)
 	if m.shared != nil || !engine.IsShared(cmp.Or(m.storeURL, fromEnv)) {
 		return m.shared, nil
 	}
@@ -90,7 +91,7 @@ func (m *Main) approvalKey() (func(context.Context) ([]byte, error), error) {
 	if shared != nil {
 		return func(ctx context.Context) ([]byte, error) { return sharedSecret(ctx, shared, "approvals") }, nil
 	}
-	dir, err := stateDir(m.getenv)
+	dir, err := stateDir(m.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +131,10 @@ func (m *Main) watchShared(ctx context.Context) (stop func()) {
 		defer close(ended)
 		m.shared.Watch(ctx, func(err error) {
 			if err != nil {
-				m.message("the store does not answer; what is approved and revoked elsewhere is not known here until it does: %s", clean(err.Error()))
+				m.Message("the store does not answer; what is approved and revoked elsewhere is not known here until it does: %s", terminal.Clean(err.Error()))
 				return
 			}
-			m.message("the store answers again")
+			m.Message("the store answers again")
 		})
 	}()
 	return func() {

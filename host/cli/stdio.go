@@ -40,7 +40,7 @@ func (v *stdioCommand) run(ctx context.Context, m *Main, operands []string) erro
 	v.findConfig(m)
 	switch running, err := m.hostOf(ctx, &v.hostProcess); {
 	case err != nil:
-		m.message("%v", err) // a host of another user is not used
+		m.Message("%v", err) // a host of another user is not used
 	case running != nil:
 		return m.bridge(ctx, running)
 	}
@@ -59,7 +59,7 @@ func (v *stdioCommand) run(ctx context.Context, m *Main, operands []string) erro
 	}
 	defer v.revoked.startWatching(ctx)()
 	v.serveControl(0, "", nil) // for the answers to questions
-	defer v.startQuestions(ctx, control.Path(control.Dir(m.getenv), 0))()
+	defer v.startQuestions(ctx, control.Path(control.Dir(m.Getenv), 0))()
 	defer v.startWatching(ctx)()
 	defer v.startUpstreams(ctx, func() {})()
 	return v.gateway.Server().Run(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -33,34 +34,34 @@ func (s *summary) print(g *gateway.Gateway) {
 	defer s.mu.Unlock()
 	s.lastLines = make(map[string]string)
 	m := s.to
-	m.message("\n  endpoint   %s/mcp     all revisions", s.base)
-	m.message("             %s/sse     HTTP+SSE, for clients of %s", s.base, mcp.V20241105)
+	m.Message("\n  endpoint   %s/mcp     all revisions", s.base)
+	m.Message("             %s/sse     HTTP+SSE, for clients of %s", s.base, mcp.V20241105)
 	if s.consoleLink != nil {
-		m.message("  console    %s     once, within ten minutes", s.consoleLink())
+		m.Message("  console    %s     once, within ten minutes", s.consoleLink())
 	} else {
-		m.message("  console    %s/     %s open opens it", s.base, m.program())
+		m.Message("  console    %s/     %s open opens it", s.base, m.program())
 	}
 	s.upstreams(g.Status())
-	m.message("\nAdd it to a client:\n")
+	m.Message("\nAdd it to a client:\n")
 	s.clientEntries()
-	m.message("\nOr use it from a second terminal:\n")
-	m.message("  %s", s.command("tools"))
-	m.message("  %s", s.command(s.exampleCall(g.Tools(), g.Status())))
-	m.message("  %s", s.command("watch"))
-	m.message("\nCtrl-C stops it.")
+	m.Message("\nOr use it from a second terminal:\n")
+	m.Message("  %s", s.command("tools"))
+	m.Message("  %s", s.command(s.exampleCall(g.Tools(), g.Status())))
+	m.Message("  %s", s.command("watch"))
+	m.Message("\nCtrl-C stops it.")
 }
 
 // clientEntries prints what a client needs to connect.
 func (s *summary) clientEntries() {
 	m := s.to
 	if s.tokens == "" {
-		m.message(`  {"mcpServers": {"fondaco": {"type": "http", "url": "%s/mcp"}}}`, s.base)
-		m.message("  claude mcp add --transport http fondaco %s/mcp", s.base)
+		m.Message(`  {"mcpServers": {"fondaco": {"type": "http", "url": "%s/mcp"}}}`, s.base)
+		m.Message("  claude mcp add --transport http fondaco %s/mcp", s.base)
 		return
 	}
-	m.message(`  {"mcpServers": {"fondaco": {"type": "http", "url": "%s/mcp", "headers": {"Authorization": "Bearer TOKEN"}}}}`, s.base)
-	m.message(`  claude mcp add --transport http fondaco %s/mcp --header "Authorization: Bearer TOKEN"`, s.base)
-	m.message("\nTOKEN is what follows NAME: in a line of %s", s.tokens)
+	m.Message(`  {"mcpServers": {"fondaco": {"type": "http", "url": "%s/mcp", "headers": {"Authorization": "Bearer TOKEN"}}}}`, s.base)
+	m.Message(`  claude mcp add --transport http fondaco %s/mcp --header "Authorization: Bearer TOKEN"`, s.base)
+	m.Message("\nTOKEN is what follows NAME: in a line of %s", s.tokens)
 }
 
 // onStatus prints a line for an upstream that has changed since the summary.
@@ -69,13 +70,13 @@ func (s *summary) onStatus(u host.Status) {
 	defer s.mu.Unlock()
 	if line := s.line(u); s.lastLines != nil && s.lastLines[u.Key] != line {
 		s.lastLines[u.Key] = line
-		s.to.messageOfPeer("  upstream   %s", strings.ReplaceAll(line, "\t", "    "))
+		s.to.PeerMessage("  upstream   %s", strings.ReplaceAll(line, "\t", "    "))
 	}
 }
 
 // line describes an upstream in columns.
 func (s *summary) line(u host.Status) string {
-	return fmt.Sprintf("%s\t%s\t%s", u.Key, u.State, cleanLine(s.describe(u)))
+	return fmt.Sprintf("%s\t%s\t%s", u.Key, u.State, terminal.CleanLine(s.describe(u)))
 }
 
 // maxLeftOut limits the printed features of one upstream that clients do not see.
@@ -91,13 +92,13 @@ func (s *summary) upstreams(all []host.Status) {
 		fmt.Fprintf(w, "  upstream   %s\n", s.lastLines[u.Key])
 	}
 	_ = w.Flush()
-	s.to.messageOfPeer("%s", strings.TrimSuffix(lines.String(), "\n"))
+	s.to.PeerMessage("%s", strings.TrimSuffix(lines.String(), "\n"))
 	for _, u := range all {
 		for _, omitted := range u.Omitted[:min(len(u.Omitted), maxLeftOut)] {
-			s.to.messageOfPeer("  left out   %s: %s", u.Key, cleanLine(omitted))
+			s.to.PeerMessage("  left out   %s: %s", u.Key, terminal.CleanLine(omitted))
 		}
 		if more := len(u.Omitted) - maxLeftOut; more > 0 {
-			s.to.message("  left out   %s: %d more", u.Key, more)
+			s.to.Message("  left out   %s: %d more", u.Key, more)
 		}
 	}
 }

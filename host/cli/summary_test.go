@@ -7,13 +7,14 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestOnlyStatusThatTheSummaryLacksIsPrinted(t *testing.T) {
 	t.Parallel()
 	var words bytes.Buffer
-	s := &summary{to: &Main{Stderr: &words, Args: []string{"fondaco"}}, base: "http://127.0.0.1:1"}
+	s := &summary{to: &Main{IO: terminal.IO{Stderr: &words}, Args: []string{"fondaco"}}, base: "http://127.0.0.1:1"}
 	g := gateway.New([]host.Upstream{{Key: "late", Transport: "over stdio"}}, nil)
 	defer g.Close()
 	failed := host.Status{Key: "late", State: host.Failed, Reason: "no such thing"}
@@ -62,7 +63,7 @@ func TestSummaryOfAProtectedHostNamesTheTokenThatClientsNeed(t *testing.T) {
 	defer g.Close()
 	for tokens, want := range map[string]bool{"": false, "/state/clients.tokens": true} {
 		var words bytes.Buffer
-		(&summary{to: &Main{Stderr: &words, Args: []string{"fondaco"}}, base: "http://127.0.0.1:1", tokens: tokens}).print(g)
+		(&summary{to: &Main{IO: terminal.IO{Stderr: &words}, Args: []string{"fondaco"}}, base: "http://127.0.0.1:1", tokens: tokens}).print(g)
 		text := words.String()
 		if got := strings.Count(text, "Authorization") == 2 && strings.Contains(text, "TOKEN is what follows NAME: in a line of /state/clients.tokens"); got != want {
 			t.Errorf("tokens %q: got %q", tokens, text)
@@ -74,7 +75,7 @@ func TestSummaryOfAProtectedHostNamesTheTokenThatClientsNeed(t *testing.T) {
 func TestVariablesThatAProgramDidNotGetArePrinted(t *testing.T) {
 	t.Parallel()
 	var words strings.Builder
-	m := &Main{Stdout: &words, Stderr: &words, Args: []string{"fondaco"}}
+	m := &Main{IO: terminal.IO{Stdout: &words, Stderr: &words}, Args: []string{"fondaco"}}
 	failed := host.Status{Key: "late", State: host.Failed, Reason: "exited", Withheld: []string{"TOKEN", "A", "B", "C", "D"}}
 	line := (&summary{to: m}).line(failed)
 	if want := "exited; variables that it did not get: TOKEN, A, B and 2 more"; !strings.HasSuffix(line, want) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/telemetry"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // telemetryFlags say where the telemetry of a host goes.
@@ -33,15 +34,15 @@ const collectorVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 // metrics are served, also to the networks of readers. public says that other machines can reach the host.
 func (m *Main) openTelemetry(ctx context.Context, flags telemetryFlags, readers []netip.Prefix, public bool) (*telemetry.Telemetry, error) {
 	if flags.collector == "" {
-		flags.collector, _ = m.getenv(collectorVariable)
+		flags.collector, _ = m.Getenv(collectorVariable)
 	}
-	if disabled, _ := m.getenv("OTEL_SDK_DISABLED"); disabled == "true" {
+	if disabled, _ := m.Getenv("OTEL_SDK_DISABLED"); disabled == "true" {
 		flags.collector = ""
 	}
 	if flags == (telemetryFlags{}) {
 		return nil, nil
 	}
-	if protocol, _ := m.getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); flags.collector != "" && protocol != "" && protocol != "http/protobuf" {
+	if protocol, _ := m.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); flags.collector != "" && protocol != "" && protocol != "http/protobuf" {
 		return nil, usagef("OTEL_EXPORTER_OTLP_PROTOCOL is %q: want http/protobuf, and the port of the collector for it, such as 4318", protocol)
 	}
 	listener, err := m.listenForMetrics(flags.metrics, readers)
@@ -56,11 +57,11 @@ func (m *Main) openTelemetry(ctx context.Context, flags telemetryFlags, readers 
 		ctx, cancel := context.WithTimeout(context.Background(), telemetryEnd)
 		defer cancel()
 		if err := t.Close(ctx); err != nil {
-			m.message("telemetry: the last spans and metrics were not sent: %s", cleanLine(err.Error()))
+			m.Message("telemetry: the last spans and metrics were not sent: %s", terminal.CleanLine(err.Error()))
 		}
 	})
 	if flags.collector != "" {
-		m.message("spans and metrics are sent to %s", cleanLine(flags.collector))
+		m.Message("spans and metrics are sent to %s", terminal.CleanLine(flags.collector))
 	}
 	if listener != nil {
 		m.serveMetrics(listener, t.Handler(), readers)
@@ -116,14 +117,14 @@ func (m *Main) serveMetrics(listener net.Listener, metrics http.Handler, readers
 	go func() {
 		defer close(ended)
 		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			m.message("metrics: server stopped: %v", err)
+			m.Message("metrics: server stopped: %v", err)
 		}
 	}()
 	m.onClose(func() {
 		_ = web.Close()
 		<-ended
 	})
-	m.message("metrics of this process: %s/metrics", baseURL(listener.Addr()))
+	m.Message("metrics of this process: %s/metrics", baseURL(listener.Addr()))
 }
 
 // guardMetrics returns the handler of /metrics. It serves programs of this machine, under a name of the

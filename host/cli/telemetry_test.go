@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -179,10 +180,7 @@ func TestHostHasNoTelemetryUnlessAsked(t *testing.T) {
 func TestHostMeasuresItsStore(t *testing.T) {
 	t.Parallel()
 	home, words := t.TempDir(), new(output)
-	m := &cli.Main{
-		Stdout: words, Stderr: words, Env: []string{"HOME=" + home, "FONDACO_KEYS=" + strings.Repeat("A", 43) + "="},
-		Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--metrics", "localhost:0", "--store", "file:" + filepath.Join(home, "store")},
-	}
+	m := &cli.Main{IO: terminal.IO{Stdout: words, Stderr: words, Env: []string{"HOME=" + home, "FONDACO_KEYS=" + strings.Repeat("A", 43) + "="}}, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--metrics", "localhost:0", "--store", "file:" + filepath.Join(home, "store")}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() { ended <- m.Main(ctx) }()

@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 const (
@@ -275,13 +276,13 @@ func (q *approvalQuestion) name() string { return q.all[0].name() }
 
 func (q *approvalQuestion) title() string { return q.name() }
 
-func (q *approvalQuestion) question() *yesNo {
+func (q *approvalQuestion) question() *terminal.YesNo {
 	text := approveQuestion(q.all)
 	if q.all[0].server != nil {
 		names := strings.Join(approvedNames(q.all), ", ")
-		text = fit(cleanLine(names), max(20, q.host.main.width()/2)) + ": " + startQuestion(q.all[0].question)
+		text = terminal.Fit(terminal.CleanLine(names), max(20, q.host.main.Width()/2)) + ": " + startQuestion(q.all[0].question)
 	}
-	return &yesNo{text: text, options: append([]option{showsTexts}, proxyOptions(q.all)...)}
+	return &terminal.YesNo{Text: text, Options: append([]terminal.Option{showsTexts}, proxyOptions(q.all)...)}
 }
 
 func (q *approvalQuestion) show(_ context.Context, waiting int) {
@@ -289,22 +290,22 @@ func (q *approvalQuestion) show(_ context.Context, waiting int) {
 	q.waitShown = false
 	m.showPending(q.all)
 	if waiting > 0 {
-		m.message("\nfurther questions about servers wait: %d", waiting)
+		m.Message("\nfurther questions about servers wait: %d", waiting)
 	}
 }
 
 func (q *approvalQuestion) showUnasked(context.Context, int) {
 	m := q.host.main
-	m.message("  waiting    %s: %s", q.name(), m.approveCommand(q.name(), q.host.config))
+	m.Message("  waiting    %s: %s", q.name(), m.approveCommand(q.name(), q.host.config))
 	q.setAnswered(q.all, host.OutcomeWithheld)
 	q.pause(q.name())
 }
 
-func (q *approvalQuestion) text() string { return q.question().text }
+func (q *approvalQuestion) text() string { return q.question().Text }
 
-func (q *approvalQuestion) prompt() string { return q.question().prompt() }
+func (q *approvalQuestion) prompt() string { return q.question().Prompt() }
 
-func (q *approvalQuestion) choice() string { return q.question().letters() }
+func (q *approvalQuestion) choice() string { return q.question().Letters() }
 
 func (q *approvalQuestion) check(ctx context.Context) error {
 	switch callWaits := q.callWaits(ctx); {
@@ -313,7 +314,7 @@ func (q *approvalQuestion) check(ctx context.Context) error {
 		return errCallWaits
 	case callWaits && !q.waitShown:
 		q.waitShown = true
-		q.host.main.message("a call waits, too; its question comes after this one")
+		q.host.main.Message("a call waits, too; its question comes after this one")
 	}
 	if ctx.Err() == nil && !q.waits(q) {
 		q.pause(q.name())
@@ -324,19 +325,19 @@ func (q *approvalQuestion) check(ctx context.Context) error {
 
 func (q *approvalQuestion) answer(ctx context.Context, words string) (answered bool, err error) {
 	m, names := q.host.main, strings.Join(approvedNames(q.all), ", ")
-	answer, ok := q.question().answer(words)
+	answer, ok := q.question().Answer(words)
 	switch {
 	case !ok:
-		m.message("found %q, want %s", cleanLine(words), q.choice())
+		m.Message("found %q, want %s", terminal.CleanLine(words), q.choice())
 		return false, nil
-	case answer == showsTexts.letter:
+	case answer == showsTexts.Letter:
 		m.showPendingTexts(q.all)
 		return false, nil
-	case answer == no:
+	case answer == terminal.No:
 		q.setInterrupted(q.name(), false)
 		q.setAnswered(q.all, host.OutcomeRefused)
 		q.pause(q.name())
-		m.message("not approved: %s; to be asked again: %s", names, m.approveCommand(q.name(), q.host.config))
+		m.Message("not approved: %s; to be asked again: %s", names, m.approveCommand(q.name(), q.host.config))
 		return true, nil
 	case answer == passesProxies:
 		passProxies(q.all)
@@ -346,13 +347,13 @@ func (q *approvalQuestion) answer(ctx context.Context, words string) (answered b
 	if err := q.host.approvePending(ctx, q.all, "by the user"); err != nil {
 		q.setAnswered(q.all, "")
 		q.pause(q.name())
-		m.message("%s is not approved: %s", names, clean(err.Error()))
+		m.Message("%s is not approved: %s", names, terminal.Clean(err.Error()))
 		return true, nil
 	}
 	for _, name := range approvedNames(q.all) {
 		q.endPause(name)
 		q.host.gateway.Retry(name)
 	}
-	m.message("%s is approved", names)
+	m.Message("%s is approved", names)
 	return true, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/terminal"
 )
 
 // maxShownArguments limits the arguments of a question on the terminal, in bytes.
@@ -56,27 +57,27 @@ func (q *userQuestions) askOnTerminal(ctx context.Context) {
 			return
 		}
 		if !input {
-			release := q.main.holdQuestions()
+			release := q.main.HoldQuestions()
 			asked.showUnasked(ctx, waiting)
 			release()
 			continue
 		}
-		release := q.main.holdQuestions()
+		release := q.main.HoldQuestions()
 		asked.show(ctx, waiting)
-		err := q.askOne(ctx, asked, named || q.main.lineAbandoned())
+		err := q.askOne(ctx, asked, named || q.main.LineAbandoned())
 		release()
 		switch {
 		case errors.Is(err, errCallWaits):
 			named = true
 		case errors.Is(err, errQuestionEnded):
-			q.main.message("\n%s: answered elsewhere, or no longer waiting", asked.title())
+			q.main.Message("\n%s: answered elsewhere, or no longer waiting", asked.title())
 			// A line that is typed now may have been meant for that question.
 			named = true
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			input = false
-			q.main.message("\nthe input has ended: questions are shown here, and answered by commands")
+			q.main.Message("\nthe input has ended: questions are shown here, and answered by commands")
 			asked.showUnasked(ctx, waiting)
 		default:
 			named = false
@@ -120,7 +121,7 @@ func (q *userQuestions) asApproval(approval *approvalQuestion, seen map[string]b
 
 // askOne asks a question that is shown until it is answered. If it has to be named, an answer
 // begins with the name of the question. No question has the name of another one, so a line that
-// was typed for a question that has ended answers none. It is for callers of holdQuestions.
+// was typed for a question that has ended answers none. It is for callers of HoldQuestions.
 func (q *userQuestions) askOne(ctx context.Context, asked terminalQuestion, named bool) error {
 	m := q.main
 	q.shown++
@@ -132,13 +133,13 @@ func (q *userQuestions) askOne(ctx context.Context, asked terminalQuestion, name
 		if named {
 			prompt = "\nThe question before has ended.\n" + asked.text() + " Type " + name + " and then one of [" + asked.choice() + "]:"
 		}
-		line, err := m.askLocked(untilEnded, "%s", prompt)
+		line, err := m.AskLocked(untilEnded, "%s", prompt)
 		if err != nil {
 			return err
 		}
 		words, isNamed := strings.CutPrefix(strings.TrimSpace(line)+" ", name+" ")
 		if named && !isNamed {
-			m.message("found %q, want %s first, which names the question", cleanLine(line), name)
+			m.Message("found %q, want %s first, which names the question", terminal.CleanLine(line), name)
 			continue
 		}
 		if answered, err := asked.answer(ctx, strings.TrimSpace(words)); answered || err != nil {
@@ -187,9 +188,9 @@ func (c *callQuestion) show(ctx context.Context, waiting int) {
 	code := c.userQuestions.show(ctx, c.asked)
 	m := c.main
 	m.showQuestion(&c.asked, maxShownArguments)
-	m.message("  elsewhere  %s answer %s yes --code %s", m.program(), c.asked.ID, code)
+	m.Message("  elsewhere  %s answer %s yes --code %s", m.program(), c.asked.ID, code)
 	if waiting > 0 {
-		m.message("  further questions wait: %d", waiting)
+		m.Message("  further questions wait: %d", waiting)
 	}
 }
 
@@ -203,7 +204,7 @@ func (c *callQuestion) prompt() string {
 func (c *callQuestion) text() string {
 	text := "Allow call " + c.asked.ID
 	if tool := c.asked.Tool(); tool != "" {
-		text += " of " + fit(cleanLine(tool), max(20, c.main.width()/2))
+		text += " of " + terminal.Fit(terminal.CleanLine(tool), max(20, c.main.Width()/2))
 	}
 	return text + "?"
 }
@@ -231,12 +232,12 @@ func (c *callQuestion) answer(ctx context.Context, words string) (answered bool,
 	m := c.main
 	allow, scope, ok := scopeOf(words)
 	if !ok {
-		m.message("found %q, want one of: %s, n no", cleanLine(words), c.allowing())
+		m.Message("found %q, want one of: %s, n no", terminal.CleanLine(words), c.allowing())
 		return false, nil
 	}
 	a := consent.Answer{Content: consent.CallAnswer(allow, scope), By: m.userName(), How: host.GrantedByTerminal}
 	if err := c.calls.Check(c.asked, a); err != nil {
-		m.message("%s", clean(err.Error()))
+		m.Message("%s", terminal.Clean(err.Error()))
 		return false, nil
 	}
 	if err := c.check(ctx); err != nil {
@@ -246,7 +247,7 @@ func (c *callQuestion) answer(ctx context.Context, words string) (answered bool,
 	case errors.Is(err, consent.ErrUnknown), errors.Is(err, consent.ErrAnswered):
 		return true, errQuestionEnded
 	case err != nil:
-		m.message("the answer has no effect: %s", clean(err.Error()))
+		m.Message("the answer has no effect: %s", terminal.Clean(err.Error()))
 	}
 	return true, nil
 }
@@ -257,14 +258,14 @@ func hasDetail(asked *consent.Question, name string) bool {
 
 // showQuestion prints a question with its details. Details are cut at a number of bytes.
 func (m *Main) showQuestion(asked *consent.Question, limit int) {
-	m.message("")
-	m.printWrapped("%s %s", asked.ID, asked.Text)
+	m.Message("")
+	m.PrintWrapped("%s %s", asked.ID, asked.Text)
 	for _, d := range asked.Details {
-		text := cleanLine(d.Text)
+		text := terminal.CleanLine(d.Text)
 		if len(text) > limit {
 			text = strings.ToValidUTF8(text[:limit], "") + "… (" + m.program() + " inbox " + asked.ID + " shows more)"
 		}
-		m.printWrapped("  %-10s %s", d.Name, text)
+		m.PrintWrapped("  %-10s %s", d.Name, text)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -23,7 +24,7 @@ func terminalOf(t *testing.T) (m *Main, keys *io.PipeWriter, screen func() strin
 	stdin, keys := io.Pipe()
 	t.Cleanup(func() { _ = keys.Close() })
 	words := new(screenText)
-	m = &Main{Stdin: stdin, Stderr: words, Args: []string{"fondaco"}, Drawing: true, Interactive: true, Env: []string{"COLUMNS=80", "XDG_RUNTIME_DIR=" + t.TempDir()}}
+	m = &Main{IO: terminal.IO{Stdin: stdin, Stderr: words, Drawing: true, Interactive: true, Env: []string{"COLUMNS=80", "XDG_RUNTIME_DIR=" + t.TempDir()}}, Args: []string{"fondaco"}}
 	return m, keys, func() string {
 		synctest.Wait()
 		return words.String()
@@ -122,12 +123,12 @@ func TestYesForAQuestionThatWasAbandonedIsNoAnswer(t *testing.T) {
 		m, keys, screen := terminalOf(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := m.askYesNo(ctx, yesNo{text: "The first?"}); !errors.Is(err, context.Canceled) {
+		if _, err := m.AskYesNo(ctx, terminal.YesNo{Text: "The first?"}); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v, want it ended", err)
 		}
 		answers := make(chan string, 1)
 		go func() {
-			answer, _ := m.askYesNo(t.Context(), yesNo{text: "The second?"})
+			answer, _ := m.AskYesNo(t.Context(), terminal.YesNo{Text: "The second?"})
 			answers <- answer
 		}()
 		_, _ = io.WriteString(keys, "y\n")
@@ -135,7 +136,7 @@ func TestYesForAQuestionThatWasAbandonedIsNoAnswer(t *testing.T) {
 			t.Errorf("got %s, want the line not used", text)
 		}
 		_, _ = io.WriteString(keys, "n\n")
-		if answer := <-answers; answer != no {
+		if answer := <-answers; answer != terminal.No {
 			t.Errorf("got %q, want no", answer)
 		}
 	})
@@ -179,7 +180,7 @@ func TestPromptSaysWhatAYesAllowsWhateverServersSayBefore(t *testing.T) {
 		} {
 			before := len(screen())
 			test.say()
-			text, ok := strings.CutPrefix(screen()[before:], eraseLine)
+			text, ok := strings.CutPrefix(screen()[before:], terminal.EraseLine)
 			text, above := strings.CutSuffix(text, "\n"+prompt)
 			if !ok || !above || !strings.Contains(text, test.words) {
 				t.Errorf("%s: got %q, want it above the prompt", test.words, text)
@@ -202,7 +203,7 @@ func TestLinesFitTheTerminal(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"", ""}, {"0123456789", "0123456789"}, {"0123456789a", "01234567…"}, {"東京東京東", "東京東京東"}, {"東京東京東京", "東京東京…"}, {"a\tbc", "a…"},
 	} {
-		if got := fit(test.line, 10); got != test.want {
+		if got := terminal.Fit(test.line, 10); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.line, got, test.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -41,16 +42,16 @@ func (v *toolsCommand) run(ctx context.Context, m *Main, operands []string) erro
 		tools = ofServer
 	}
 	if v.json {
-		return cmp.Or(m.writeDocument(document{"tools": tools}), p.noneReachable(ctx, m))
+		return cmp.Or(m.WriteDocument(terminal.Document{"tools": tools}), p.noneReachable(ctx, m))
 	}
 	if len(tools) == 0 {
 		p.nameWaiting(ctx, m)
 	}
-	t := table{head: []string{"TOOL", "DESCRIPTION"}}
+	t := terminal.Table{Head: []string{"TOOL", "DESCRIPTION"}}
 	for _, tool := range tools {
-		t.rows = append(t.rows, []string{host.DisplayName(tool.Name), brief(tool.Description)})
+		t.Rows = append(t.Rows, []string{host.DisplayName(tool.Name), terminal.Brief(tool.Description)})
 	}
-	return cmp.Or(m.writeTable(t), p.noneReachable(ctx, m))
+	return cmp.Or(m.WriteTable(t), p.noneReachable(ctx, m))
 }
 
 // one prints one tool with its arguments.
@@ -60,20 +61,20 @@ func (v *toolsCommand) one(ctx context.Context, p *serverConn, m *Main, written 
 	case err != nil:
 		return err
 	case v.json:
-		return m.writeDocument(document{"tool": t})
+		return m.WriteDocument(terminal.Document{"tool": t})
 	}
 	args, err := readArguments(t.InputSchema)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "%s\n  %s\n", m.paint(bold, cleanLine(host.DisplayName(t.Name))), strings.ReplaceAll(clean(t.Description), "\n", "\n  "))
+	fmt.Fprintf(m.Stdout, "%s\n  %s\n", m.Paint(terminal.Bold, terminal.CleanLine(host.DisplayName(t.Name))), strings.ReplaceAll(terminal.Clean(t.Description), "\n", "\n  "))
 	var rows [][]string
 	for _, a := range args.list {
 		need := "optional"
 		if a.required {
 			need = "required"
 		}
-		rows = append(rows, []string{"  " + a.name, need, a.kind(), brief(a.Description)})
+		rows = append(rows, []string{"  " + a.name, need, a.kind(), terminal.Brief(a.Description)})
 	}
-	return m.writeTable(table{rows: rows})
+	return m.WriteTable(terminal.Table{Rows: rows})
 }

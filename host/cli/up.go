@@ -17,6 +17,7 @@ import (
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/demo"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -119,7 +120,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 		if err := v.askForServers(ctx); err != nil {
 			return err
 		}
-		m.message("starting the servers of the configuration: %d", len(v.upstreams))
+		m.Message("starting the servers of the configuration: %d", len(v.upstreams))
 	}
 	if v.replicas, err = v.joinReplicas(ctx, listener); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (v *upCommand) startRecording() error {
 	if _, err := v.recordings.start(v.main, v.record, v.size<<20); err != nil {
 		return usagef("--record: %w", err)
 	}
-	v.main.message("recording   in %s, with the bodies of messages", cleanLine(v.record))
+	v.main.Message("recording   in %s, with the bodies of messages", terminal.CleanLine(v.record))
 	return nil
 }
 
@@ -169,8 +170,8 @@ func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary
 		s.consoleLink = c.Link
 	}
 	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp", c.Link)
-	defer v.startQuestions(ctx, control.Path(control.Dir(m.getenv), listener.Addr().(*net.TCPAddr).Port))()
-	defer v.questions.announceConsole(ctx, control.Path(control.Dir(m.getenv), listener.Addr().(*net.TCPAddr).Port))()
+	defer v.startQuestions(ctx, control.Path(control.Dir(m.Getenv), listener.Addr().(*net.TCPAddr).Port))()
+	defer v.questions.announceConsole(ctx, control.Path(control.Dir(m.Getenv), listener.Addr().(*net.TCPAddr).Port))()
 	defer m.watchShared(ctx)()
 	defer v.startWatching(ctx)()
 	defer v.revoked.startWatching(ctx)()
@@ -178,13 +179,13 @@ func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary
 		s.print(v.gateway)
 		v.askForApprovals()
 	})()
-	m.message("LISTEN %s", listener.Addr())
+	m.Message("LISTEN %s", listener.Addr())
 	if !v.auth.required() && !v.auth.noAuth {
-		m.message("every user and program of this machine can use the host at this address; --protect requires a token")
+		m.Message("every user and program of this machine can use the host at this address; --protect requires a token")
 	}
 	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(r, c))
 	if err != nil && ctx.Err() != nil {
-		m.message("shutdown: calls were cancelled: %v", err)
+		m.Message("shutdown: calls were cancelled: %v", err)
 		return nil
 	}
 	return err
@@ -201,7 +202,7 @@ func (m *Main) logger() *slog.Logger {
 // sharedKeys returns the keys of the environment that several hosts can have in common, if there
 // are any.
 func (m *Main) sharedKeys() ([]mcpserver.Key, error) {
-	text, _ := m.getenv(mcpserver.KeysVariable)
+	text, _ := m.Getenv(mcpserver.KeysVariable)
 	if text == "" {
 		return nil, nil
 	}
@@ -252,12 +253,12 @@ func (m *Main) reportClientConfigs() {
 	if err != nil {
 		return
 	}
-	for _, f := range config.FindClientConfigs(m.getenv, dir) {
+	for _, f := range config.FindClientConfigs(m.Getenv, dir) {
 		if f.Project {
-			m.message("found servers of %s in this directory; to see them: %s config show --config %s", f.Client.Name, m.program(), host.ShellQuote(f.Path))
+			m.Message("found servers of %s in this directory; to see them: %s config show --config %s", f.Client.Name, m.program(), host.ShellQuote(f.Path))
 			continue
 		}
-		m.message("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), host.ShellQuote(f.Path))
+		m.Message("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), host.ShellQuote(f.Path))
 	}
 }
 
@@ -295,7 +296,7 @@ func (v *upCommand) listen(m *Main) (net.Listener, error) {
 func (m *Main) portUser(port int) string {
 	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
-	s, err := control.NewClient(control.Path(control.Dir(m.getenv), port)).Status(ctx)
+	s, err := control.NewClient(control.Path(control.Dir(m.Getenv), port)).Status(ctx)
 	if err != nil {
 		return fmt.Sprintf("another program uses the port; \"lsof -i :%d\" shows which", port)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/host/cli"
 
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -54,10 +55,7 @@ func TestInputsAreRequestedOnATerminalOnly(t *testing.T) {
 	}
 	for _, interactive := range []bool{true, false} {
 		var words output
-		m := &cli.Main{
-			Stdin: strings.NewReader("y\ns3cr3t\n\n"), Stdout: &words, Stderr: &words, Interactive: interactive,
-			Args: []string{"fondaco", "up", "--strict", "--addr", "127.0.0.1:0", "--config", path}, Env: []string{"HOME=" + home},
-		}
+		m := &cli.Main{IO: terminal.IO{Stdin: strings.NewReader("y\ns3cr3t\n\n"), Stdout: &words, Stderr: &words, Interactive: interactive, Env: []string{"HOME=" + home}}, Args: []string{"fondaco", "up", "--strict", "--addr", "127.0.0.1:0", "--config", path}}
 		if !interactive {
 			if code := m.Main(t.Context()); code != 2 || !strings.Contains(words.String(), `input "key": there is no terminal to ask for it; set the variable FONDACO_INPUT_KEY`) {
 				t.Errorf("got exit code %d, %s, want how to give the input", code, words.String())

@@ -19,6 +19,7 @@ import (
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/notify"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -58,8 +59,8 @@ func (m *Main) newQuestions(store mcp.Store, onDecision func(host.Decision) erro
 	wrong := new(consent.WrongCodes)
 	q := &userQuestions{main: m, watchers: consent.NewWatchers(store), consoles: consent.NewConsoles(store), codes: consent.NewCodes(wrong), commandCodes: consent.NewCodes(wrong)}
 	var err error
-	if q.settings, err = config.LoadConsent(m.getenv); err != nil {
-		m.message("%v\n  calls that need consent wait as if there were no settings", err)
+	if q.settings, err = config.LoadConsent(m.Getenv); err != nil {
+		m.Message("%v\n  calls that need consent wait as if there were no settings", err)
 		q.settings = host.ConsentSettings{}
 	}
 	q.calls = consent.NewCalls(store, consent.CallOptions{Wait: q.settings.Wait, Watched: q.watched, Listed: q.listed, OnDecision: onDecision})
@@ -83,7 +84,7 @@ func (q *userQuestions) listed() bool {
 
 // answersServers reports whether servers may ask the user what the client of a call cannot show.
 func (q *userQuestions) answersServers() bool {
-	shown := q.main.Interactive || !q.settings.Silent && notify.Find(q.main.getenv) != nil
+	shown := q.main.Interactive || !q.settings.Silent && notify.Find(q.main.Getenv) != nil
 	return q.settings.MayAnswer(shown)
 }
 
@@ -97,7 +98,7 @@ func (q *userQuestions) shows() bool { return q.terminal.Load() || q.notifier.Lo
 func (q *userQuestions) start(ctx context.Context, socket string) (stop func()) {
 	var n *notify.Notifier
 	if !q.settings.Silent {
-		n = notify.Find(q.main.getenv)
+		n = notify.Find(q.main.Getenv)
 	}
 	if n == nil && !q.main.Interactive {
 		return func() {}
@@ -109,7 +110,7 @@ func (q *userQuestions) start(ctx context.Context, socket string) (stop func()) 
 	case turn:
 		q.takeTurn(n, socket)
 	case socket != "": // otherwise it is a command, which needs no question as a rule
-		q.main.message("%s", q.shownElsewhere(showing, err))
+		q.main.Message("%s", q.shownElsewhere(showing, err))
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -120,7 +121,7 @@ func (q *userQuestions) start(ctx context.Context, socket string) (stop func()) 
 			}
 			turn = false
 			if older := q.showInTurn(ctx, n); older != nil {
-				q.main.message("\n%s", q.shownElsewhere([]consent.Watcher{*older}, nil))
+				q.main.Message("\n%s", q.shownElsewhere([]consent.Watcher{*older}, nil))
 			}
 		}
 	}()
@@ -168,7 +169,7 @@ func (q *userQuestions) showInTurn(ctx context.Context, n *notify.Notifier) (old
 // shownElsewhere says who shows the questions of this host.
 func (q *userQuestions) shownElsewhere(showing []consent.Watcher, err error) string {
 	if err != nil {
-		return fmt.Sprintf("questions are not shown here: %s", clean(err.Error()))
+		return fmt.Sprintf("questions are not shown here: %s", terminal.Clean(err.Error()))
 	}
 	return fmt.Sprintf("questions are shown by the host with process ID %d, and here once it has ended; %s answer takes the code that it shows", showing[0].PID, q.main.program())
 }
@@ -214,7 +215,7 @@ func (q *userQuestions) announce(ctx context.Context, self consent.Watcher) (old
 		}
 		if removed {
 			announced = time.Time{}
-			q.main.message("\nanother program has removed the entry by which commands find this host: a command may have approved or answered\n"+
+			q.main.Message("\nanother program has removed the entry by which commands find this host: a command may have approved or answered\n"+
 				"  something without a code just before; the commands approvals, grants and audit search of %s show what is allowed", q.main.program())
 		}
 	}
@@ -267,7 +268,7 @@ func (q *userQuestions) next(ctx context.Context, seen map[string]bool, otherWai
 		open, err := q.calls.Queue.List(ctx)
 		if err != nil && ctx.Err() == nil && !failed {
 			failed = true
-			q.main.message("questions cannot be shown: %s", clean(err.Error()))
+			q.main.Message("questions cannot be shown: %s", terminal.Clean(err.Error()))
 		}
 		if one, further, found := consent.Next(q.shownHere(open), seen); found {
 			seen[one.ID] = true
@@ -405,17 +406,17 @@ func (q *userQuestions) showCode(about string) error {
 	code := q.commandCodes.Show(about)
 	text := fmt.Sprintf("A command wants consent. If you started it, its code is %s: type it there\n  it wants to ", code)
 	if q.terminal.Load() {
-		q.main.message("%s%s", text, q.main.fitIntent(about))
+		q.main.Message("%s%s", text, q.main.fitIntent(about))
 	}
 	if n := q.notifier.Load(); n != nil {
-		return n.Show(context.Background(), "Fondaco", text+cleanLine(about))
+		return n.Show(context.Background(), "Fondaco", text+terminal.CleanLine(about))
 	}
 	return nil
 }
 
 // fitIntent cuts what a command says that it wants to do, so that its words begin no line.
 func (m *Main) fitIntent(about string) string {
-	return fit(cleanLine(about), max(20, m.width()-len("  it wants to ")-1))
+	return terminal.Fit(terminal.CleanLine(about), max(20, m.Width()-len("  it wants to ")-1))
 }
 
 // checkCode checks a code for what a command wants to do. Wrong codes are reported to the user:
@@ -423,7 +424,7 @@ func (m *Main) fitIntent(about string) string {
 func (q *userQuestions) checkCode(codes *consent.Codes, subject, intent, code string) error {
 	err := codes.Check(subject, code)
 	if errors.Is(err, consent.ErrWrongCode) {
-		q.main.message("A command gave a wrong code; if that was not you, another program tries to\ndecide for you:\n  it wants to %s", q.main.fitIntent(intent))
+		q.main.Message("A command gave a wrong code; if that was not you, another program tries to\ndecide for you:\n  it wants to %s", q.main.fitIntent(intent))
 	}
 	if err != nil {
 		return &refusedCodeError{err}
@@ -442,7 +443,7 @@ func (m *Main) userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
 	}
-	name, _ := m.getenv("USER")
+	name, _ := m.Getenv("USER")
 	return cmp.Or(name, "the user")
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -76,15 +77,15 @@ func TestOnlyTheCodeIsYesToAQuestionThatWantsIt(t *testing.T) {
 		answer string
 		asked  int
 	}{
-		"n\n": {no, 1}, "s\n": {"s", 1}, "y\nyes\n12345\n123456\n": {no, maxYesNo},
+		"n\n": {terminal.No, 1}, "s\n": {"s", 1}, "y\nyes\n12345\n123456\n": {terminal.No, terminal.MaxYesNo},
 	} {
 		var words bytes.Buffer
-		q := &userQuestions{main: &Main{Stdin: strings.NewReader(typed), Stderr: &words}}
-		got, err := q.askCode(t.Context(), nil, "", yesNo{text: "Start it?", options: []option{showsTexts}})
+		q := &userQuestions{main: &Main{IO: terminal.IO{Stdin: strings.NewReader(typed), Stderr: &words}}}
+		got, err := q.askCode(t.Context(), nil, "", terminal.YesNo{Text: "Start it?", Options: []terminal.Option{showsTexts}})
 		if asked := strings.Count(words.String(), prompt); got != want.answer || asked != want.asked || err != nil {
 			t.Errorf("%q: got %q, %v, asked %d times, want %q, %d times\n%s", typed, got, err, asked, want.answer, want.asked, words.String())
 		}
-		if asked := want.asked == maxYesNo; asked != strings.HasSuffix(words.String(), countsAsNo+"\n") || asked != strings.Contains(words.String(), `found "y", want the code, s or n; the code has six digits`) {
+		if asked := want.asked == terminal.MaxYesNo; asked != strings.HasSuffix(words.String(), terminal.CountsAsNo+"\n") || asked != strings.Contains(words.String(), `found "y", want the code, s or n; the code has six digits`) {
 			t.Errorf("%q: got %s", typed, words.String())
 		}
 	}

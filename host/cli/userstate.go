@@ -16,9 +16,9 @@ import (
 func (m *Main) userKey(dir string) *userkey.Source {
 	if m.key == nil {
 		m.key = userkey.Open(dir, &userkey.Options{
-			Env: m.getenv,
+			Env: m.Getenv,
 			OnKeyFile: func(path string) {
-				m.message("there is no keyring: your key is in %s; programs that can read your files can use your tokens and approve for you", path)
+				m.Message("there is no keyring: your key is in %s; programs that can read your files can use your tokens and approve for you", path)
 			},
 		})
 	}
@@ -52,7 +52,7 @@ func (m *Main) userState() (stateStore, error) {
 	} else if shared != nil {
 		return shared, nil
 	}
-	dir, err := stateDir(m.getenv)
+	dir, err := stateDir(m.Getenv)
 	if err != nil {
 		return nil, err
 	}

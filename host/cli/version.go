@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -27,7 +28,7 @@ func (v *versionCommand) run(_ context.Context, m *Main, _ []string) error {
 		revisions = append(revisions, r.String())
 	}
 	if v.json {
-		return m.writeDocument(document{"version": host.Version, "go": runtime.Version(), "revisions": revisions})
+		return m.WriteDocument(terminal.Document{"version": host.Version, "go": runtime.Version(), "revisions": revisions})
 	}
 	fmt.Fprintf(m.Stdout, "fondaco %s (%s, %s/%s)\nprotocol %s\n",
 		host.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(revisions, " "))

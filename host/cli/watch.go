@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -62,7 +63,7 @@ func (v *watchCommand) watch(ctx context.Context, c *mcpclient.Client, m *Main, 
 	if len(uris) == 1 {
 		noun = "resource"
 	}
-	m.info("watching %d %s and the lists; Ctrl-C ends it", len(uris), noun)
+	m.Info("watching %d %s and the lists; Ctrl-C ends it", len(uris), noun)
 	for _, err := range c.Watch(watching, uris...) {
 		if err != nil {
 			return err
@@ -92,21 +93,21 @@ func (v *watchCommand) handlers(m *Main) *mcpclient.Options {
 		OnEvent: func(_ context.Context, e mcpclient.Event) {
 			switch e.Kind {
 			case mcpclient.EventLost:
-				m.message("connection lost: %s", cleanLine(fmt.Sprint(e.Err)))
+				m.Message("connection lost: %s", terminal.CleanLine(fmt.Sprint(e.Err)))
 			case mcpclient.EventReinitialised:
-				m.info("reconnected")
+				m.Info("reconnected")
 			}
 		},
 	}
 }
 
 func (v *watchCommand) print(m *Main, e event) {
-	e.Format, e.Time = format, time.Now()
+	e.Format, e.Time = terminal.Format, time.Now()
 	if v.json {
-		_ = m.writeJSONLine(e)
+		_ = m.WriteJSONLine(e)
 		return
 	}
-	_ = m.writeLine("%s  %s  %s%s", e.Time.Format(time.TimeOnly), e.Event, e.URI, e.List)
+	_ = m.WriteLine("%s  %s  %s%s", e.Time.Format(time.TimeOnly), e.Event, e.URI, e.List)
 }
 
 // maxWatched limits the resources that are watched by default.

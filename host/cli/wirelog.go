@@ -9,7 +9,7 @@ import (
 
 // wireLog returns the log of messages that the environment asks for, nil for none.
 func (m *Main) wireLog() (*mcpwire.Log, error) {
-	value, _ := m.getenv(mcpwire.Variable)
+	value, _ := m.Getenv(mcpwire.Variable)
 	log, err := mcpwire.ForVariable(value, wireWriter{m})
 	if err != nil {
 		return nil, usagef("%w", err)
@@ -29,6 +29,6 @@ func onMessage(log *mcpwire.Log, name string) func(mcp.WireMessage) {
 type wireWriter struct{ m *Main }
 
 func (w wireWriter) Write(line []byte) (int, error) {
-	w.m.messageOfPeer("%s", w.m.secrets.redactKnown(strings.TrimSuffix(string(line), "\n")))
+	w.m.PeerMessage("%s", w.m.secrets.redactKnown(strings.TrimSuffix(string(line), "\n")))
 	return len(line), nil
 }

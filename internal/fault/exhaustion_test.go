@@ -22,6 +22,7 @@ import (
 	"github.com/fondaco/fondaco/host/audit"
 	"github.com/fondaco/fondaco/host/cli"
 	"github.com/fondaco/fondaco/host/state"
+	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -33,10 +34,7 @@ func init() {
 	roles["host with few descriptors"] = func() {
 		setLimit(syscall.RLIMIT_NOFILE, 256)
 		dir := os.Getenv("FAULT_TEST_FILE")
-		m := &cli.Main{
-			Stdin: os.Stdin, Stdout: os.Stderr, Stderr: os.Stderr, Env: []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "PATH=" + os.Getenv("PATH")},
-			Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", filepath.Join(dir, "mcp.json"), "--yes", "--auth-tokens", filepath.Join(dir, "tokens")},
-		}
+		m := &cli.Main{IO: terminal.IO{Stdin: os.Stdin, Stdout: os.Stderr, Stderr: os.Stderr, Env: []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "PATH=" + os.Getenv("PATH")}}, Args: []string{"fondaco", "up", "--addr", "127.0.0.1:0", "--config", filepath.Join(dir, "mcp.json"), "--yes", "--auth-tokens", filepath.Join(dir, "tokens")}}
 		os.Exit(m.Main(context.Background()))
 	}
 	roles["full disk"] = fullDisk

@@ -63,7 +63,6 @@ var bans = []ban{
 	}},
 	{"unsafe", "", "nothing", []string{
 		"mcp/internal/spawn", // calls Windows
-		"host/cli",           // asks a terminal for its size
 	}},
 }
 

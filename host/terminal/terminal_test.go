@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"encoding/json/v2"
@@ -11,7 +11,7 @@ import (
 func TestTerminalControlSequencesAreRemoved(t *testing.T) {
 	t.Parallel()
 	for _, s := range hostiletext.Texts() {
-		for name, got := range map[string]string{"clean": clean(s), "cleanLine": cleanLine(s)} {
+		for name, got := range map[string]string{"Clean": Clean(s), "CleanLine": CleanLine(s)} {
 			if hostiletext.Unshown(got, "") >= 0 {
 				t.Errorf("%s(%q): got %q, want printable characters only", name, s, got)
 			}
@@ -25,11 +25,11 @@ func TestTerminalControlSequencesAreRemoved(t *testing.T) {
 func TestOrdinaryTextIsUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "plain", "größe 東京 é", "C:\\dir", "🕑", "a\n\tb"} {
-		if got := clean(s); got != s {
-			t.Errorf("clean(%q): got %q, want it unchanged", s, got)
+		if got := Clean(s); got != s {
+			t.Errorf("Clean(%q): got %q, want it unchanged", s, got)
 		}
 	}
-	if got, want := cleanLine("a\n\tb"), `a\n\tb`; got != want {
+	if got, want := CleanLine("a\n\tb"), `a\n\tb`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -42,7 +42,7 @@ func TestEscapedJSONHasTheSameValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cleaned := cleanJSON(text)
+		cleaned := CleanJSON(text)
 		if hostiletext.Unshown(string(cleaned), "\ufffd") >= 0 {
 			t.Errorf("%q: got %q, want printable characters only", s, cleaned)
 		}
@@ -58,19 +58,19 @@ func FuzzCleanTextIsHarmless(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := clean(s); hostiletext.Unshown(got, "\n\t\ufffd") >= 0 || clean(got) != got {
-			t.Errorf("clean(%q): got %q", s, got)
+		if got := Clean(s); hostiletext.Unshown(got, "\n\t\ufffd") >= 0 || Clean(got) != got {
+			t.Errorf("Clean(%q): got %q", s, got)
 		}
-		if got := cleanLine(s); hostiletext.Unshown(got, "\ufffd") >= 0 {
-			t.Errorf("cleanLine(%q): got %q", s, got)
+		if got := CleanLine(s); hostiletext.Unshown(got, "\ufffd") >= 0 {
+			t.Errorf("CleanLine(%q): got %q", s, got)
 		}
 		text, err := json.Marshal(s)
 		if err != nil {
 			return // not UTF-8, and so not JSON
 		}
 		var back string
-		if got := cleanJSON(text); hostiletext.Unshown(string(got), "\ufffd") >= 0 || json.Unmarshal(got, &back) != nil || back != s {
-			t.Errorf("cleanJSON(%q): got %q", text, got)
+		if got := CleanJSON(text); hostiletext.Unshown(string(got), "\ufffd") >= 0 || json.Unmarshal(got, &back) != nil || back != s {
+			t.Errorf("CleanJSON(%q): got %q", text, got)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ func TestProgressWithoutATotalIsACountFromOneOn(t *testing.T) {
 	t.Parallel()
 	for progress, want := range map[float64]string{0.0009765625: "waiting\n", 3: "3  waiting\n"} {
 		var words bytes.Buffer
-		w := &progressBar{to: &Main{Stderr: &words}, since: time.Now().Add(-time.Minute)}
-		w.show(mcp.ProgressParams{Progress: progress, Message: "waiting"})
+		w := &Progress{to: &IO{Stderr: &words}, since: time.Now().Add(-time.Minute)}
+		w.Show(mcp.ProgressParams{Progress: progress, Message: "waiting"})
 		if got := words.String(); got != want {
 			t.Errorf("%v: got %q, want %q", progress, got, want)
 		}

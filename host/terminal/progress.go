@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// progressBar shows that a command is working, and its progress: drawn in place on a
+// Progress shows that a command is working, and its progress: drawn in place on a
 // terminal, otherwise as lines when the server reports progress. It shows nothing for the
 // first 700 ms.
-type progressBar struct {
-	to    *Main
+type Progress struct {
+	to    *IO
 	what  string
 	since time.Time
 
@@ -33,10 +33,10 @@ const (
 	drawInterval = 100 * time.Millisecond
 )
 
-// startProgress starts a progress bar. It must be stopped before data is printed.
-func (m *Main) startProgress(format string, args ...any) *progressBar {
-	w := &progressBar{to: m, what: fmt.Sprintf(format, args...), since: time.Now(), stopped: make(chan struct{}), ended: make(chan struct{})}
-	if !m.Drawing || m.Quiet {
+// StartProgress starts a progress bar. It must be stopped before data is printed.
+func (t *IO) StartProgress(format string, args ...any) *Progress {
+	w := &Progress{to: t, what: fmt.Sprintf(format, args...), since: time.Now(), stopped: make(chan struct{}), ended: make(chan struct{})}
+	if !t.Drawing || t.Quiet {
 		close(w.ended)
 		return w
 	}
@@ -44,14 +44,14 @@ func (m *Main) startProgress(format string, args ...any) *progressBar {
 	return w
 }
 
-// stop removes the bar.
-func (w *progressBar) stop() {
+// Stop removes the bar.
+func (w *Progress) Stop() {
 	close(w.stopped)
 	<-w.ended
 }
 
 // run draws until stop.
-func (w *progressBar) run() {
+func (w *Progress) run() {
 	defer close(w.ended)
 	tick := time.NewTicker(drawInterval)
 	defer tick.Stop()
@@ -66,7 +66,7 @@ func (w *progressBar) run() {
 	}
 }
 
-func (w *progressBar) draw() {
+func (w *Progress) draw() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if took := time.Since(w.since); took >= showAfter && w.paused == 0 {
@@ -75,7 +75,7 @@ func (w *progressBar) draw() {
 }
 
 // line is what is drawn. The caller holds mu.
-func (w *progressBar) line(took time.Duration) string {
+func (w *Progress) line(took time.Duration) string {
 	seconds := fmt.Sprintf("%d s", int(took.Seconds()))
 	p := w.progress
 	switch {
@@ -107,8 +107,8 @@ func bar(part float64) string {
 	return strings.Repeat("█", done) + strings.Repeat("░", barWidth-done)
 }
 
-// show stores the progress of a call.
-func (w *progressBar) show(p mcp.ProgressParams) {
+// Show stores the progress of a call.
+func (w *Progress) Show(p mcp.ProgressParams) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress, w.known = p, true
@@ -117,21 +117,21 @@ func (w *progressBar) show(p mcp.ProgressParams) {
 	}
 	w.last = time.Now()
 	if p.Total > 0 {
-		w.to.info("%3.0f %%  %s", percent(p), cleanLine(p.Message))
+		w.to.Info("%3.0f %%  %s", percent(p), CleanLine(p.Message))
 		return
 	}
-	w.to.info("%s", strings.TrimLeft(countOf(p)+"  "+cleanLine(p.Message), " "))
+	w.to.Info("%s", strings.TrimLeft(countOf(p)+"  "+CleanLine(p.Message), " "))
 }
 
-// pause hides the bar until resume.
-func (w *progressBar) pause() {
+// Pause hides the bar until resume.
+func (w *Progress) Pause() {
 	w.mu.Lock()
 	w.paused++
 	w.mu.Unlock()
 	w.to.clear()
 }
 
-func (w *progressBar) resume() {
+func (w *Progress) Resume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.paused--

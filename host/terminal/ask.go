@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"context"
@@ -25,16 +25,16 @@ type inputLine struct {
 	err  error
 }
 
-// readLine returns the next line of standard input, and io.EOF at its end. One goroutine at a
+// ReadLine returns the next line of standard input, and io.EOF at its end. One goroutine at a
 // time may call it.
-func (m *Main) readLine(ctx context.Context) (string, error) {
-	in := &m.lines
+func (t *IO) ReadLine(ctx context.Context) (string, error) {
+	in := &t.lines
 	in.mu.Lock()
 	if in.pending == nil {
 		pending := make(chan inputLine, 1)
 		in.pending = pending
 		go func() {
-			text, err := readLine(m.Stdin)
+			text, err := readLine(t.Stdin)
 			pending <- inputLine{text, err}
 		}()
 	}
@@ -54,57 +54,57 @@ func (m *Main) readLine(ctx context.Context) (string, error) {
 	}
 }
 
-// holdQuestions keeps other questions from the terminal until release is called.
-func (m *Main) holdQuestions() (release func()) {
-	m.asking.Lock()
-	return m.asking.Unlock
+// HoldQuestions keeps other questions from the terminal until release is called.
+func (t *IO) HoldQuestions() (release func()) {
+	t.asking.Lock()
+	return t.asking.Unlock
 }
 
-// lineAbandoned reports whether the next line may have been typed for a question that has ended.
-func (m *Main) lineAbandoned() bool {
-	m.lines.mu.Lock()
-	defer m.lines.mu.Unlock()
-	return m.lines.abandoned
+// LineAbandoned reports whether the next line may have been typed for a question that has ended.
+func (t *IO) LineAbandoned() bool {
+	t.lines.mu.Lock()
+	defer t.lines.mu.Unlock()
+	return t.lines.abandoned
 }
 
-// ask asks the user for one line. The question is sanitized. A line that may have been typed for
+// Ask asks the user for one line. The question is sanitized. A line that may have been typed for
 // a question that has ended is no answer to this one.
-func (m *Main) ask(ctx context.Context, format string, args ...any) (string, error) {
-	defer m.holdQuestions()()
-	abandoned := m.lineAbandoned()
-	line, err := m.askLocked(ctx, format, args...)
+func (t *IO) Ask(ctx context.Context, format string, args ...any) (string, error) {
+	defer t.HoldQuestions()()
+	abandoned := t.LineAbandoned()
+	line, err := t.AskLocked(ctx, format, args...)
 	if err != nil || !abandoned {
 		return line, err
 	}
-	m.message("found %q, which may have been typed for the question before; type the answer again", cleanLine(line))
-	return m.askLocked(ctx, format, args...)
+	t.Message("found %q, which may have been typed for the question before; type the answer again", CleanLine(line))
+	return t.AskLocked(ctx, format, args...)
 }
 
-// askLocked is ask for callers of holdQuestions, who find out themselves for which question a line
+// AskLocked is Ask for callers of HoldQuestions, who find out themselves for which question a line
 // was typed. Messages that are printed meanwhile stand above the question.
-func (m *Main) askLocked(ctx context.Context, format string, args ...any) (string, error) {
-	question := clean(fmt.Sprintf(format, args...)) + " "
-	m.messages.mu.Lock()
-	m.erase()
-	m.messages.question = question[strings.LastIndexByte(question, '\n')+1:]
-	_, _ = fmt.Fprint(m.Stderr, question)
-	m.messages.mu.Unlock()
+func (t *IO) AskLocked(ctx context.Context, format string, args ...any) (string, error) {
+	question := Clean(fmt.Sprintf(format, args...)) + " "
+	t.messages.mu.Lock()
+	t.erase()
+	t.messages.question = question[strings.LastIndexByte(question, '\n')+1:]
+	_, _ = fmt.Fprint(t.Stderr, question)
+	t.messages.mu.Unlock()
 	defer func() {
-		m.messages.mu.Lock()
-		m.messages.question = ""
-		m.messages.mu.Unlock()
+		t.messages.mu.Lock()
+		t.messages.question = ""
+		t.messages.mu.Unlock()
 	}()
-	return m.readLine(ctx)
+	return t.ReadLine(ctx)
 }
 
-// readAnswer reads a line. If hidden, the terminal does not show it.
-func (m *Main) readAnswer(hidden bool) (string, error) {
-	if f, ok := m.Stdin.(*os.File); ok && hidden && term.IsTerminal(int(f.Fd())) {
+// ReadAnswer reads a line. If hidden, the terminal does not show it.
+func (t *IO) ReadAnswer(hidden bool) (string, error) {
+	if f, ok := t.Stdin.(*os.File); ok && hidden && term.IsTerminal(int(f.Fd())) {
 		answer, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(m.Stderr)
+		fmt.Fprintln(t.Stderr)
 		return string(answer), err
 	}
-	line, err := readLine(m.Stdin)
+	line, err := readLine(t.Stdin)
 	if err != nil {
 		return "", fmt.Errorf("no answer: %w", err)
 	}
@@ -114,7 +114,7 @@ func (m *Main) readAnswer(hidden bool) (string, error) {
 // maxAnswer limits the length of an answer.
 const maxAnswer = 1 << 16
 
-// readLine reads exactly one line, because others read what follows.
+// ReadLine reads exactly one line, because others read what follows.
 func readLine(r io.Reader) (string, error) {
 	var line, next []byte = nil, make([]byte, 1)
 	for len(line) < maxAnswer {
