@@ -17,12 +17,11 @@ const (
 // counts as no.
 const MaxYesNo = 3
 
-// YesNo is a question of yes or no. An empty line means no, except for DefaultYes.
+// YesNo is a question of yes or no. An empty line means no.
 type YesNo struct {
-	Text       string
-	defaultYes bool
-	YesIs      string // what means yes in place of y; empty for y
-	Options    []Option
+	Text    string
+	YesIs   string // what means yes in place of y; empty for y
+	Options []Option
 }
 
 // Option is an answer besides yes and no.
@@ -31,11 +30,8 @@ type Option struct{ Letter, Does string }
 // Prompt returns the question with its answers, such as: Start it? [y/N, s asks for each]
 func (q *YesNo) Prompt() string {
 	answers := "y/N"
-	switch {
-	case q.YesIs != "":
+	if q.YesIs != "" {
 		answers = q.YesIs + " for yes, N no"
-	case q.defaultYes:
-		answers = "Y/n"
 	}
 	for _, o := range q.Options {
 		answers += ", " + o.Letter + " " + o.Does
@@ -48,7 +44,7 @@ func (q *YesNo) Prompt() string {
 func (q *YesNo) Answer(line string) (answer string, ok bool) {
 	word := strings.ToLower(strings.TrimSpace(line))
 	switch {
-	case word == "" && q.defaultYes, word == Yes, word == "yes":
+	case word == Yes, word == "yes":
 		return Yes, q.YesIs == ""
 	case word == "", word == No, word == "no":
 		return No, true

@@ -30,9 +30,6 @@ func TestOnlyYesIsYes(t *testing.T) {
 		{plain, "yep\nyse\nj\ny\n", No, 3, nil},
 		{plain, "yep\n", No, 2, io.EOF},
 		{plain, "", No, 1, io.EOF},
-		{YesNo{Text: "Send it?", defaultYes: true}, "\n", Yes, 1, nil},
-		{YesNo{Text: "Send it?", defaultYes: true}, "s\nx\nz\n", No, 3, nil},
-		{YesNo{Text: "Send it?", defaultYes: true}, "", No, 1, io.EOF},
 	} {
 		var words bytes.Buffer
 		m := &IO{Stdin: strings.NewReader(test.typed), Stderr: &words}
