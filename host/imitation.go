@@ -96,7 +96,8 @@ func Imitated(text string, keys []string) string {
 	}
 	lower := strings.ToLower(norm.NFKC.String(text))
 	for _, key := range keys {
-		look, parts := skeleton(key), words(skeleton(key))
+		look := skeleton(key)
+		parts := words(look)
 		if containsWireName(lower, key) {
 			return key
 		}
@@ -125,8 +126,9 @@ func hasParts(all, parts []string) bool {
 
 // containsWireName reports whether a text contains a wire name of a server.
 func containsWireName(lower, key string) bool {
+	wire := WireName(key, "")
 	for {
-		before, after, found := strings.Cut(lower, WireName(key, ""))
+		before, after, found := strings.Cut(lower, wire)
 		if !found {
 			return false
 		}

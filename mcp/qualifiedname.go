@@ -14,10 +14,7 @@ const qualifiedNameSeparator = "__"
 // maxQualifiedName is the length of names that every model API accepts.
 const maxQualifiedName = 64
 
-var (
-	serverNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-	invalidNameChars  = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-)
+var serverNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // CheckServerName returns an error if a name is not valid for a server in QualifiedName: 1 to
 // 32 of a-z, 0-9 and '-', beginning with a letter or digit.
@@ -35,7 +32,12 @@ func CheckServerName(name string) error {
 // are never equal if CheckServerName accepts the servers.
 func QualifiedName(server, name string) string {
 	full := server + qualifiedNameSeparator + name
-	valid := invalidNameChars.ReplaceAllString(full, "_")
+	valid := strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' {
+			return c
+		}
+		return '_'
+	}, full)
 	if valid == full && len(full) <= maxQualifiedName {
 		return full
 	}
