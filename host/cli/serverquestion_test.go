@@ -12,8 +12,8 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
-	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
