@@ -99,9 +99,9 @@ func TestFormWithAnInvalidSchemaIsRefusedBeforeTheUserIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	askedBy(t, srv, mcpclient.Options{ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	askedBy(t, srv, mcpclient.Options{ElicitForm: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		asked++
-		return agree(nil, nil)
+		return agree(ctx, p)
 	}}, func(string, error) {})
 	if asked > 0 {
 		t.Errorf("the user was asked %d times, want the form refused before", asked)
