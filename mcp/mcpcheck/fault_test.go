@@ -197,6 +197,15 @@ func TestSimpleServersHaveNoFaults(t *testing.T) {
 	}
 }
 
+func TestLateAnswerToAnEarlierMessageIsNoFault(t *testing.T) {
+	t.Parallel()
+	s := &simpleServer{match: `"mcpcheck-none","result"`, reply: `{"jsonrpc":"2.0","id":"mcpcheck-large","result":{}}`}
+	r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{Server: s}, nil)
+	if err != nil || r.Worst() != mcpcheck.OK {
+		t.Errorf("got %+v, %v, want no fault", r, err)
+	}
+}
+
 func TestEachDefectIsFoundByItsCheck(t *testing.T) {
 	t.Parallel()
 	for _, d := range slices.Concat(defects, statelessDefects) {
