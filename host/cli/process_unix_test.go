@@ -143,6 +143,26 @@ func TestOtherProgramsAreNamedAndNotStarted(t *testing.T) {
 	}
 }
 
+func TestClientOfTheHostAloneHasNoServersToRun(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, ".cursor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := `{"mcpServers": {"fondaco": {"command": "/usr/local/bin/fondaco", "args": ["stdio"]}}}`
+	if err := os.WriteFile(filepath.Join(home, ".cursor", "mcp.json"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host := start(t, home, program(t)+" up --addr 127.0.0.1:0")
+	host.stderr.await(t, "Ctrl-C stops it")
+	if code := host.signal(t, syscall.SIGTERM); code != 0 {
+		t.Errorf("got exit code %d, want 0", code)
+	}
+	if strings.Contains(host.stderr.String(), "found servers") {
+		t.Errorf("got %s, want no servers to run: the host is the only one", host.stderr.String())
+	}
+}
+
 // configure writes a configuration with a server that works and some that do
 // not, and returns its path.
 func configure(t *testing.T, home string) string {

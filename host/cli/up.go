@@ -246,8 +246,9 @@ func (m *Main) demonstration() host.Upstream {
 }
 
 // reportClientConfigs prints which MCP clients have configured servers, and how to run
-// them here. It starts nothing. For the files of a project it suggests no command that
-// runs them: who wrote them is unknown.
+// them here. It starts nothing. A client of which only this host is a server is left out.
+// For the files of a project it suggests no command that runs them, and does not read
+// them: who wrote them is unknown.
 func (m *Main) reportClientConfigs() {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -256,6 +257,9 @@ func (m *Main) reportClientConfigs() {
 	for _, f := range config.FindClientConfigs(m.Getenv, dir) {
 		if f.Project {
 			m.Message("found servers of %s in this directory; to see them: %s config show --config %s", f.Client.Name, m.program(), host.ShellQuote(f.Path))
+			continue
+		}
+		if servers, faults := f.Servers(m.Getenv, dir); len(servers)+len(faults) == 0 {
 			continue
 		}
 		m.Message("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), host.ShellQuote(f.Path))

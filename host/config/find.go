@@ -34,7 +34,7 @@ func Find(env Env) string {
 }
 
 // ClientConfig is the configuration file of an MCP client. The host reads it only when
-// asked to.
+// asked to, or to see whether it has servers.
 type ClientConfig struct {
 	Client Client
 	Path   string
