@@ -10,9 +10,13 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// maxSecretForms limits the forms that are remembered for the line of their answer. When there are more, the
-// answers to all forms are left out.
-const maxSecretForms = 1024
+// maxSecretForms limits the forms that are remembered for the line of their answer, maxSecretFields the fields of one, and
+// maxSecretNames the bytes of all names, each with the key of its form. When there are more, the answers to all forms are left out.
+const (
+	maxSecretForms  = 1024
+	maxSecretFields = 1024
+	maxSecretNames  = 1 << 20
+)
 
 // secretFields are the fields of the forms in a message whose values are secrets although the names of the fields
 // do not say so, by the form: its key in inputRequests, or "" for the form of elicitation/create.
@@ -93,6 +97,7 @@ func formAt(path []string, of string) (key string, rest []string) {
 // forms are those of earlier messages that have secret fields.
 type forms struct {
 	fields map[formKey][]string
+	bytes  int // see maxSecretNames
 	full   bool
 }
 
@@ -112,7 +117,7 @@ func (f *forms) complete(l *Line) {
 		Responses jsontext.Value `json:"inputResponses"`
 	}
 	switch {
-	case len(f.fields) == 0 || !bytes.Contains(l.Payload, []byte(`"content"`)) || unmarshal(l.Payload, &answer) != nil:
+	case len(f.fields) == 0 && !f.full || !bytes.Contains(l.Payload, []byte(`"content"`)) || unmarshal(l.Payload, &answer) != nil:
 		return
 	case l.Kind == kindResult && answer.Action != "", l.Kind == kindRequest && answer.Responses != nil:
 	default:
@@ -132,19 +137,21 @@ func (f *forms) complete(l *Line) {
 // keep adds the secret fields of a form to those of the same key: two clients may be asked at the same time.
 func (f *forms) keep(key formKey, names []string) {
 	known, isKnown := f.fields[key]
-	if len(names) == 0 {
+	if len(names) == 0 || f.full {
 		return
 	}
-	if f.full = f.full || !isKnown && len(f.fields) >= maxSecretForms || len(known)+len(names) > maxSecretForms; f.full {
-		return
+	for _, name := range names {
+		if f.full = !isKnown && len(f.fields) == maxSecretForms || len(known) == maxSecretFields || f.bytes+len(name)+len(key.form) > maxSecretNames; f.full {
+			f.fields = nil
+			return
+		}
+		if !slices.Contains(known, name) {
+			known = append(known, strings.Clone(name))
+			f.bytes += len(name) + len(key.form)
+		}
 	}
 	if f.fields == nil {
 		f.fields = make(map[formKey][]string)
 	}
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			known = append(known, strings.Clone(name))
-		}
-	}
-	f.fields[key] = known
+	f.fields[formKey{key.log, strings.Clone(key.form)}] = known
 }

@@ -86,3 +86,27 @@ func TestWhereTooManyFormsHaveSecretsNoAnswerIsShown(t *testing.T) {
 		t.Errorf("got %s, want both answers left out", got[len(got)-300:])
 	}
 }
+
+func TestWhereAFormHasTooManySecretsNoAnswerIsShown(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		fields  int
+		padding string
+		all     bool // no answer is shown
+	}{
+		"many":           {1000, "", false},
+		"too many":       {1100, "", true},
+		"too many bytes": {1000, strings.Repeat("x", 2<<10), true},
+	} {
+		properties := make([]string, test.fields)
+		for i := range properties {
+			properties[i] = fmt.Sprintf(`"%sf%d":{"title":"Password"}`, test.padding, i)
+		}
+		ask := fmt.Appendf(nil, `{"id":7,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{%s}}}}`, strings.Join(properties, ","))
+		answer := fmt.Appendf(nil, `{"id":7,"result":{"action":"accept","content":{"town":"Rome","%sf1":"hunter2"}}}`, test.padding)
+		got := logged(nil, mcp.WireMessage{Conn: 1, Data: ask}, mcp.WireMessage{Conn: 1, Sent: true, Data: answer})
+		if strings.Contains(got, "hunter2") || strings.Contains(got, "Rome") == test.all {
+			t.Errorf("%s: got %s, want the secret left out, and the other answer: %t", what, got[max(0, len(got)-300):], test.all)
+		}
+	}
+}
