@@ -19,7 +19,7 @@ import (
 
 const (
 	// commandTimeout includes a build with an empty cache.
-	commandTimeout = 3 * time.Minute
+	commandTimeout = 8 * time.Minute
 	// defaultPort is the one that the host has unless a flag names another.
 	defaultPort = ":7332"
 )
