@@ -31,11 +31,11 @@ func (s *consoleSource) Roots(ctx context.Context, name string) *console.Roots {
 // AddRoot implements console.RootSource. It is "fondaco roots add", where a code is needed with the code that was typed
 // in the browser: the console may be open for another program.
 func (s *consoleSource) AddRoot(ctx context.Context, name, dir, code string) error {
-	dir, err := rootPath(dir)
+	dir, about, err := s.newRoot(name, dir)
 	if err != nil {
 		return err
 	}
-	if _, err := s.checkCode(ctx, rootIntent(name, dir), code); err != nil {
+	if _, err := s.checkCode(ctx, about, code); err != nil {
 		return err
 	}
 	return s.changeRoots(name, "added", dir, []string{dir}, nil)
@@ -48,38 +48,44 @@ func (s *consoleSource) RemoveRoot(name, dir string) error {
 
 // ShowRootCode implements console.RootSource.
 func (s *consoleSource) ShowRootCode(ctx context.Context, name, dir string) error {
-	dir, err := rootPath(dir)
+	_, about, err := s.newRoot(name, dir)
 	if err != nil {
 		return err
 	}
-	shown, err := s.showCode(ctx, rootIntent(name, dir))
+	shown, err := s.showCode(ctx, about)
 	if err == nil && !shown {
 		err = errors.New("no terminal and no desktop can show a code; it is added without one")
 	}
 	return err
 }
 
-// rootPath returns the path of a directory that a person has typed.
-func rootPath(dir string) (string, error) {
-	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("found the directory %q, want an absolute path, such as /home/you/src", dir)
+// newRoot returns the path of a directory that a person has typed for a server of the configuration, and what it means
+// to add it, for the host that shows a code for that.
+func (s *consoleSource) newRoot(name, dir string) (path, about string, err error) {
+	if err := s.checkConfigured(name); err != nil {
+		return "", "", err
 	}
-	return filepath.Clean(dir), nil
+	if !filepath.IsAbs(dir) {
+		return "", "", fmt.Errorf("found the directory %q, want an absolute path, such as /home/you/src", dir)
+	}
+	path = filepath.Clean(dir)
+	return path, fmt.Sprintf("give the server %s the directory %s as a root", name, host.EscapeUnprintable(path)), nil
 }
 
-// rootIntent describes a new root for the host that shows a code for it.
-func rootIntent(server, dir string) string {
-	return fmt.Sprintf("give the server %s the directory %s as a root", server, host.EscapeUnprintable(dir))
+// checkConfigured returns an error unless a server is in the file of the configuration.
+func (s *consoleSource) checkConfigured(name string) error {
+	_, err := s.host.configuredServer(name)
+	if err == nil && s.host.path == "" {
+		err = errors.New("the server is in no configuration")
+	}
+	return err
 }
 
 // changeRoots changes the roots of a server in the file, and applies the file.
 func (s *consoleSource) changeRoots(name, done, dir string, add, remove []string) error {
 	h := s.host
-	if _, err := h.configuredServer(name); err != nil {
+	if err := s.checkConfigured(name); err != nil {
 		return err
-	}
-	if h.path == "" {
-		return errors.New("the server is in no configuration")
 	}
 	if _, _, err := h.main.changeRoots(h.path, name, add, remove); err != nil {
 		return err
