@@ -13,12 +13,6 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// askingWords are words of messages that ask for what follows.
-var askingWords = []string{"enter", "type", "paste", "provide", "give", "send", "tell", "input", "insert", "submit", "confirm", "need"}
-
-// maxAsked is how many words after such a word a secret counts as asked for.
-const maxAsked = 12
-
 // SecretField returns the name of a field of a form that asks for a secret, or "": by the name,
 // the title, the description, the default or the format of the field, also if letters that look alike or
 // characters that are not shown disguise it. If only the message of the form asks for one, its own title
@@ -51,17 +45,7 @@ func SecretFields(p *mcp.ElicitParams) []string {
 // wherever it is named.
 func asksForSecret(message string, use secretname.Use) bool {
 	all := textWords(message)
-	asked := 0 // words that are left after one that asks
-	for i, word := range all {
-		if asked > 0 && secretname.MeanAt(all, i, use) {
-			return true
-		}
-		asked--
-		if slices.Contains(askingWords, word) || word == "is" && i > 0 && all[i-1] == "what" {
-			asked = maxAsked
-		}
-	}
-	return nameForeignPassword(all)
+	return secretname.Asks(all, use) || nameForeignPassword(all)
 }
 
 // describesSecret reports whether a text beside the input for a value means a secret, or asks for one.

@@ -117,6 +117,27 @@ func MeanAt(words []string, i int, use Use) bool {
 	return false
 }
 
+// askingWords are words of messages that ask for what follows.
+var askingWords = []string{"enter", "type", "paste", "provide", "give", "send", "tell", "input", "insert", "submit", "confirm", "need"}
+
+// maxAsked is how many words after such a word a secret counts as asked for.
+const maxAsked = 12
+
+// Asks reports whether the words of a message ask for a secret.
+func Asks(words []string, use Use) bool {
+	asked := 0 // words that are left after one that asks
+	for i, word := range words {
+		if asked > 0 && MeanAt(words, i, use) {
+			return true
+		}
+		asked--
+		if slices.Contains(askingWords, word) || word == "is" && i > 0 && words[i-1] == "what" {
+			asked = maxAsked
+		}
+	}
+	return false
+}
+
 func endsInSecret(word string) bool {
 	return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(word, ending) })
 }

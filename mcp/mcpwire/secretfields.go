@@ -42,38 +42,53 @@ func secretFieldsIn(m *envelope) (found secretFields) {
 	return found
 }
 
-// secretFieldsOf returns the secret fields of a form: those with a title, a description or a format that means a secret
-// or, if its message means one, all. Names of secrets in English need no entry.
+// secretFieldsOf returns the secret fields of a form: those with a title, a description, a default or a format that means a
+// secret or, if its message, title or description does, all. Names of secrets in English need no entry.
 func secretFieldsOf(params jsontext.Value) (names []string) {
 	var p struct {
-		Message string `json:"message"`
+		Message jsontext.Value `json:"message"`
 		Schema  struct {
-			Properties map[string]jsontext.Value `json:"properties"`
+			Title       jsontext.Value            `json:"title"`
+			Description jsontext.Value            `json:"description"`
+			Properties  map[string]jsontext.Value `json:"properties"`
 		} `json:"requestedSchema"`
 	}
 	if len(params) == 0 || unmarshal(params, &p) != nil {
 		return nil
 	}
-	all := meansSecret(p.Message)
+	all := slices.ContainsFunc([]jsontext.Value{p.Message, p.Schema.Title, p.Schema.Description}, meansSecret)
 	for name, raw := range p.Schema.Properties {
 		var field struct {
-			Title       string `json:"title"`
-			Description string `json:"description"`
-			Format      string `json:"format"`
-			WriteOnly   bool   `json:"writeOnly"`
+			Title       jsontext.Value `json:"title"`
+			Description jsontext.Value `json:"description"`
+			Default     jsontext.Value `json:"default"`
+			Format      jsontext.Value `json:"format"`
+			WriteOnly   jsontext.Value `json:"writeOnly"`
 		}
 		_ = unmarshal(raw, &field)
-		if all || field.Format == "password" || field.WriteOnly || isSecret(field.Title) || slices.ContainsFunc([]string{name, field.Title, field.Description}, meansSecret) {
+		if all || textOf(field.Format) == "password" || string(field.WriteOnly) == "true" || isSecret(textOf(field.Title)) || meansSecretText(name) ||
+			slices.ContainsFunc([]jsontext.Value{field.Title, field.Description, field.Default}, meansSecret) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// meansSecret reports whether words of a text mean a secret.
-func meansSecret(text string) bool {
+// textOf returns a text of a form, also in a value that should be one.
+func textOf(raw jsontext.Value) string {
+	var text string
+	if raw.Kind() == '"' && unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+func meansSecret(raw jsontext.Value) bool { return meansSecretText(textOf(raw)) }
+
+// meansSecretText reports whether words of a text mean a secret, or ask for one.
+func meansSecretText(text string) bool {
 	words := secretname.Words(text)
-	return secretname.Mean(words, secretname.Text) || secretname.HavePassword(words, secretname.ForeignPasswords())
+	return secretname.Mean(words, secretname.Text) || secretname.Asks(words, secretname.Request|secretname.Number) || secretname.HavePassword(words, secretname.ForeignPasswords())
 }
 
 // inSchema reports whether a member of the object at a path is the schema of a secret field.

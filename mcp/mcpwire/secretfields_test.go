@@ -39,9 +39,15 @@ func TestAnswersToFieldsThatMeanASecretAreLeftOut(t *testing.T) {
 		{"Sign in", `{"type":"string","description":"The access token of your account"}`, true},
 		{"Sign in", `{"type":"string","format":"password"}`, true},
 		{"Sign in", `{"type":"string","writeOnly":true}`, true},
+		{"Sign in", `{"type":"string","description":"Enter your PIN"}`, true},
+		{"Sign in", `{"type":"string","description":"Type your token here"}`, true},
+		{"Sign in", `{"type":"string","default":"<your password>"}`, true},
+		{"Enter your PIN", `{"type":"string"}`, true},
+		{"Sign in", `{"type":"string","description":"The colour of the pin"}`, false},
 		{"Please enter your password", `{"type":"string"}`, true},
 		{"Sign in", `{"type":"string","title":"Name"}`, false},
 		{"Sign in", `{"type":"string","title":7}`, false},
+		{"Sign in", `{"type":"string","title":7,"description":"Your password"}`, true},
 	} {
 		for era, messages := range answeredForm(test.message, test.field) {
 			for _, o := range []*mcpwire.LogOptions{nil, {JSON: true}, {MaxText: 16}} {
@@ -49,7 +55,7 @@ func TestAnswersToFieldsThatMeanASecretAreLeftOut(t *testing.T) {
 				if strings.Contains(got, "hunter2") == test.secret || !strings.Contains(got, `"f1"`) {
 					t.Errorf("%s, %s, %s: got %s, want the answer left out: %t", era, test.message, test.field, got, test.secret)
 				}
-				if all := strings.Contains(test.message, "password"); strings.Contains(got, "Rome") == all {
+				if all := strings.Contains(test.message, "nter your"); strings.Contains(got, "Rome") == all {
 					t.Errorf("%s, %s, %s: got %s, want the other field shown", era, test.message, test.field, got)
 				}
 			}
