@@ -200,7 +200,7 @@ func (v *approveCommand) consent(ctx context.Context, m *Main, all []pendingAppr
 }
 
 // askForApproval asks a question about approvals that was shown, and returns the answer, as
-// askYesNo does. While another host shows questions, the code that it shows is the yes: otherwise
+// AskYesNo does. While another host shows questions, the code that it shows is the yes: otherwise
 // any program with a terminal of its own could approve. The option showsTexts is handled here.
 func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval, q terminal.YesNo) (answer string, err error) {
 	showing, err := h.questions.codeHosts(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host/terminal"
 )
 
-// askCode is askYesNo for a question whose yes is a code that hosts show for what it is about.
+// askCode is AskYesNo for a question whose yes is a code that hosts show for what it is about.
 func (q *userQuestions) askCode(ctx context.Context, showing []consent.Watcher, about string, asked terminal.YesNo) (answer string, err error) {
 	m := q.main
 	asked.YesIs = "the code"

@@ -114,7 +114,7 @@ func (t *IO) ReadAnswer(hidden bool) (string, error) {
 // maxAnswer limits the length of an answer.
 const maxAnswer = 1 << 16
 
-// ReadLine reads exactly one line, because others read what follows.
+// readLine reads exactly one line, because others read what follows.
 func readLine(r io.Reader) (string, error) {
 	var line, next []byte = nil, make([]byte, 1)
 	for len(line) < maxAnswer {

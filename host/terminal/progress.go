@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -50,7 +51,7 @@ func (w *Progress) Stop() {
 	<-w.ended
 }
 
-// run draws until stop.
+// run draws until Stop.
 func (w *Progress) run() {
 	defer close(w.ended)
 	tick := time.NewTicker(drawInterval)
@@ -74,17 +75,19 @@ func (w *Progress) draw() {
 	}
 }
 
-// line is what is drawn. The caller holds mu.
+// line is what is drawn. The message, whose characters may take two columns each, is cut so that it stays on the line.
+// The caller holds mu.
 func (w *Progress) line(took time.Duration) string {
 	seconds := fmt.Sprintf("%d s", int(took.Seconds()))
 	p := w.progress
-	switch {
-	case !w.known:
+	if !w.known {
 		return fmt.Sprintf("  %s  %s", w.what, seconds)
-	case p.Total > 0:
-		return fmt.Sprintf("  %s %3.0f %%  %s  %s", bar(p.Progress/p.Total), percent(p), seconds, p.Message)
 	}
-	return fmt.Sprintf("  %s%s  %s  %s", w.what, countOf(p), seconds, p.Message)
+	front := fmt.Sprintf("  %s%s  %s  ", w.what, countOf(p), seconds)
+	if p.Total > 0 {
+		front = fmt.Sprintf("  %s %3.0f %%  %s  ", bar(p.Progress/p.Total), percent(p), seconds)
+	}
+	return front + Fit(CleanLine(p.Message), w.to.Width()-1-utf8.RuneCountInString(front))
 }
 
 // countOf is the progress without a total, and nothing while it is less than 1: a fraction of
@@ -123,7 +126,7 @@ func (w *Progress) Show(p mcp.ProgressParams) {
 	w.to.Info("%s", strings.TrimLeft(countOf(p)+"  "+CleanLine(p.Message), " "))
 }
 
-// Pause hides the bar until resume.
+// Pause hides the bar until Resume.
 func (w *Progress) Pause() {
 	w.mu.Lock()
 	w.paused++
@@ -131,6 +134,7 @@ func (w *Progress) Pause() {
 	w.to.clear()
 }
 
+// Resume shows the bar again, after as many calls as of Pause.
 func (w *Progress) Resume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
