@@ -7,6 +7,7 @@ import (
 )
 
 func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
+	claim.Limit(t, "the start of a program that a command names behind `--`, until it has answered the handshake", programConnectTimeout)
 	claim.Limit(t, "arguments that `fondaco call` reads from standard input", claim.Bytes(maxArguments))
 	claim.Limit(t, "time for a shell completion", completionTime)
 	claim.Limit(t, "resources that `fondaco watch` watches if no URI is given", maxWatched)
