@@ -14,5 +14,15 @@ import (
 func newTestMain(t *testing.T, typed string, stderr io.Writer) *Main {
 	t.Helper()
 	home := t.TempDir()
-	return &Main{IO: terminal.IO{Env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + home, "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}, Stdin: strings.NewReader(typed), Stdout: io.Discard, Stderr: stderr, Interactive: true}, Args: []string{"fondaco"}, recordDecision: func(host.Decision) error { return nil }}
+	return &Main{
+		IO: terminal.IO{
+			Env:         []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + home, "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="},
+			Stdin:       strings.NewReader(typed),
+			Stdout:      io.Discard,
+			Stderr:      stderr,
+			Interactive: true,
+		},
+		Args:           []string{"fondaco"},
+		recordDecision: func(host.Decision) error { return nil },
+	}
 }

@@ -17,7 +17,18 @@ import (
 // code. The second of these signals ends the process at once; the programs that it leaves are named
 // on standard error.
 func RunProcess() int {
-	m := &Main{IO: terminal.IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ(), Terminal: terminal.IsTerminal(os.Stdout), Drawing: terminal.IsTerminal(os.Stderr), Interactive: terminal.IsTerminal(os.Stdin) && terminal.IsTerminal(os.Stderr)}, Args: os.Args}
+	m := &Main{
+		IO: terminal.IO{
+			Stdin:       os.Stdin,
+			Stdout:      os.Stdout,
+			Stderr:      os.Stderr,
+			Env:         os.Environ(),
+			Terminal:    terminal.IsTerminal(os.Stdout),
+			Drawing:     terminal.IsTerminal(os.Stderr),
+			Interactive: terminal.IsTerminal(os.Stdin) && terminal.IsTerminal(os.Stderr),
+		},
+		Args: os.Args,
+	}
 	ctx, stop := notifyContext(func() { nameLeftPrograms(m) })
 	defer stop()
 	return m.Main(ctx)
