@@ -481,7 +481,7 @@ func TestConsoleChangesRootsWithTheCodeThatTheHostShows(t *testing.T) {
 	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"code"}, "dir": {dir}}); status != 303 {
 		t.Fatalf("got %d, %s, want a code", status, page)
 	}
-	code := h.screen.await(t, `(?s)its code is (\d{6}): type it there.*it wants to give the server one the directory`)[1]
+	code := h.screen.await(t, `(?s)its code is (\d{6}): type it there.*it wants to give `+regexp.QuoteMeta(dir[:20]))[1]
 	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"add"}, "dir": {h.home}, "code": {code}}); status != 409 {
 		t.Errorf("for another directory: got %d, %s, want it refused", status, page)
 	}
@@ -522,7 +522,7 @@ func TestRootThatTheConsoleAddsToAProjectNeedsApproval(t *testing.T) {
 	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"code"}, "dir": {"/srv"}}); status != 303 {
 		t.Fatalf("got %d, %s, want a code", status, page)
 	}
-	code := h.screen.await(t, `(?s)its code is (\d{6}): type it there.*it wants to give the server one the directory /srv as a root`)[1]
+	code := h.screen.await(t, `(?s)its code is (\d{6}): type it there.*it wants to give /srv as a root to the server one`)[1]
 	if status, page := c.post(t, "servers/one/addroot", url.Values{"do": {"add"}, "dir": {"/srv"}, "code": {code}}); status != 303 {
 		t.Fatalf("got %d, %s, want it added", status, page)
 	}

@@ -60,7 +60,7 @@ func (s *consoleSource) ShowRootCode(ctx context.Context, name, dir string) erro
 }
 
 // newRoot returns the path of a directory that a person has typed for a server of the configuration, and what it means
-// to add it, for the host that shows a code for that.
+// to add it, for the host that shows a code for that. The directory comes first, because a terminal cuts the line.
 func (s *consoleSource) newRoot(name, dir string) (path, about string, err error) {
 	if err := s.checkConfigured(name); err != nil {
 		return "", "", err
@@ -69,7 +69,7 @@ func (s *consoleSource) newRoot(name, dir string) (path, about string, err error
 		return "", "", fmt.Errorf("found the directory %q, want an absolute path, such as /home/you/src", dir)
 	}
 	path = filepath.Clean(dir)
-	return path, fmt.Sprintf("give the server %s the directory %s as a root", name, host.EscapeUnprintable(path)), nil
+	return path, fmt.Sprintf("give %s as a root to the server %s", host.EscapeUnprintable(path), name), nil
 }
 
 // checkConfigured returns an error unless a server is in the file of the configuration.
