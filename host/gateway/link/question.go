@@ -64,8 +64,8 @@ func (c *Conn) Ask(ctx context.Context, method string, params, answer any) error
 
 // AskPerson runs ask for a question of the server to the user of the host, in the oldest call of the
 // connection in which the user can be asked. alone says that no call of another client is under way to
-// which the question may belong; all are of one principal. ctx ends when the result of the call is
-// there.
+// which the question may belong; all are of one principal. The question may belong to a younger call: ctx
+// ends when none is left.
 func (c *Conn) AskPerson(ctx context.Context, method string, ask func(ctx context.Context, in *Call, alone bool) error) error {
 	in, question, alone := c.calls.oldestWithPerson(method)
 	if in == nil {
@@ -73,9 +73,19 @@ func (c *Conn) AskPerson(ctx context.Context, method string, ask func(ctx contex
 	}
 	c.activity.beginQuestion()
 	defer c.activity.endQuestion()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(question, cancel)()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		for question != nil {
+			select {
+			case <-question.Done():
+				_, question, _ = c.calls.oldestWithPerson(method)
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel(&NoAnswerError{mcp.Errorf(mcp.CodeInternal, "%s: no answer came before the call had ended", method)})
+	}()
 	return ask(ctx, in, alone)
 }
 
