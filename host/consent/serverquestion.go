@@ -178,6 +178,7 @@ func (q *Question) addSampling(asked *host.ServerQuestion) {
 	if asked.Review == host.ReviewReply {
 		for _, content := range asked.Reply.Content {
 			q.add(DetailReply, "%s", contentText(content))
+			q.addMetadata("answer", contentMetadata(content))
 		}
 		q.add(DetailServerSees, "this answer, or what you write in its place; nothing if you decline")
 		return
@@ -188,13 +189,17 @@ func (q *Question) addSampling(asked *host.ServerQuestion) {
 	for i, m := range p.Messages {
 		for _, content := range m.Content {
 			q.add(messageDetail(i, &m), "%s", contentText(content))
+			q.addMetadata(messageDetail(i, &m), contentMetadata(content))
 		}
+		q.addMetadata(messageDetail(i, &m), metadata{Meta: m.Meta, Extra: m.Extra})
 	}
 	if text := preferences(p); text != "" {
 		q.add(DetailPreferences, "%s", text)
 	}
 	for i := range p.Tools { // the model reads all of it
-		q.add(DetailTool, "%s", toolText(&p.Tools[i]))
+		t := &p.Tools[i]
+		q.add(DetailTool, "%s", toolText(t))
+		q.addMetadata(DetailTool+" "+t.Name, metadata{Annotations: t.Annotations, Meta: t.Meta, Extra: t.Extra})
 	}
 	if p.Metadata != nil {
 		q.add(DetailMetadata, "%s", host.EscapeUnprintable(string(p.Metadata)))
@@ -203,6 +208,34 @@ func (q *Question) addSampling(asked *host.ServerQuestion) {
 		q.add(DetailServerSees, "the answer of the model, which you see first; nothing if you decline")
 	} else {
 		q.add(DetailServerSees, "what you write; nothing if you decline")
+	}
+}
+
+// metadata is what stands beside the text of a part of a sampling request. A client may show its model all of it.
+type metadata struct {
+	Annotations any            `json:"annotations,omitempty"`
+	Meta        mcp.Meta       `json:"_meta,omitempty"`
+	Extra       jsontext.Value `json:",embed"`
+}
+
+// contentMetadata returns the metadata of a content block that contentText leaves out.
+func contentMetadata(content mcp.Content) metadata {
+	switch c := content.(type) {
+	case mcp.TextContent:
+		return metadata{c.Annotations, c.Meta, c.Extra}
+	case mcp.ImageContent:
+		return metadata{c.Annotations, c.Meta, c.Extra}
+	case mcp.AudioContent:
+		return metadata{c.Annotations, c.Meta, c.Extra}
+	}
+	return metadata{}
+}
+
+// addMetadata adds the metadata of a part of a sampling request, if it has any.
+func (q *Question) addMetadata(part string, m metadata) {
+	raw, err := json.Marshal(m, json.Deterministic(true))
+	if text := string(raw); err == nil && text != "{}" {
+		q.add(DetailMetadata, "of %s: %s", host.EscapeUnprintable(part), host.EscapeUnprintable(text))
 	}
 }
 
@@ -274,6 +307,9 @@ func preferences(p *mcp.CreateMessageParams) string {
 	add("temperature", p.Temperature)
 	if p.MaxTokens > 0 {
 		all = append(all, fmt.Sprintf("at most %d tokens", p.MaxTokens))
+	}
+	for _, text := range p.StopSequences {
+		all = append(all, "until "+host.EscapeUnprintable(strconv.Quote(text)))
 	}
 	return strings.Join(all, ", ")
 }
