@@ -38,7 +38,8 @@ func AddressWarning(address string) string {
 		}
 	}
 	shown := strings.Join(decoded, ".")
-	if shown == name {
+	isASCII := !strings.ContainsFunc(shown, func(r rune) bool { return !isPrintableASCII(r) })
+	if isASCII && shown == name {
 		return ""
 	}
 	warning := "its name has letters beyond ASCII: browsers may show it as " + EscapeUnprintable(shown)

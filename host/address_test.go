@@ -31,6 +31,8 @@ func TestAddressWhoseNameMayLookLikeAnotherIsMarked(t *testing.T) {
 		"https://pay.xn--e1awd7f.com/x":   "browsers may show it as pay.",
 		"https://xn--.com/":               "has none that a browser can show",
 		"https://xn--99999999999999.com/": "has none that a browser can show",
+		"https://pаypal.com/":             "looks like paypal.com and is not",
+		"https://p%d0%b0ypal.com/":        "looks like paypal.com and is not",
 		"https://xn--a-.com/":             "browsers may show it as a.com",
 	} {
 		got := AddressWarning(address)

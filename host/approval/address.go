@@ -27,6 +27,10 @@ func addressConcerns(text host.Text) []string {
 	}
 	if kind := addressKind(parsed.Hostname()); kind != "" {
 		all = append(all, fmt.Sprintf("%s is %s", parsed.Hostname(), kind))
+	} else if _, err := netip.ParseAddr(parsed.Hostname()); err != nil {
+		if warning := host.AddressWarning(text.Written); warning != "" {
+			all = append(all, fmt.Sprintf("%s: %s", parsed.Hostname(), warning))
+		}
 	}
 	if parsed.Scheme == "http" && !host.IsLoopbackHost(parsed.Host) {
 		all = append(all, "the connection is not encrypted")

@@ -295,6 +295,8 @@ func TestUnusualAddressesAreNamed(t *testing.T) {
 		"https://[::ffff:169.254.169.254]/":   "is a link-local address",
 		"https://[64:ff9b::a9fe:a9fe]/":       "is a link-local address",
 		"https://10.0.0.1/":                   "10.0.0.1 is a private address",
+		"https://xn--pypal-4ve.com/mcp":       "looks like paypal.com and is not",
+		"https://pаypal.com/mcp":              "looks like paypal.com and is not",
 		"https://192.168.1.1/":                "a private address",
 		"https://[fd00::1]/":                  "a private address",
 		"https://100.64.0.1/":                 "a private address",
