@@ -148,6 +148,7 @@ type formField struct {
 	title, description, format string
 	defaults                   []string
 	isText                     bool // free text
+	isAddress                  bool // of mail or of the web, in which a secret has a place, too
 	isNumber                   bool
 	writeOnly                  bool
 }
@@ -171,6 +172,7 @@ func readFormField(raw jsontext.Value) (f formField) {
 	chosen := isChoice(members)
 	f.isText = is("string", "") && !chosen && !slices.Contains([]string{"email", "uri", "date", "date-time"}, f.format) ||
 		is("array") && readFormField(members["items"]).isText
+	f.isAddress = is("string", "") && !chosen && (f.format == "email" || f.format == "uri")
 	f.isNumber = is("number", "integer") && !chosen
 	return f
 }
@@ -196,7 +198,9 @@ func (f formField) isSecret(name string) bool {
 	if f.isText {
 		use = secretname.Request
 	}
+	texts := append(f.defaults, f.description)
 	return strings.EqualFold(f.format, "password") || f.writeOnly ||
 		meanSecret(nameWords(name), secretname.Field) || meanSecret(nameWords(f.title), secretname.Field) || meanSecret(textWords(f.title), secretname.Text) ||
-		(f.isText || f.isNumber) && slices.ContainsFunc(append(f.defaults, f.description), func(text string) bool { return describesSecret(text, use) })
+		(f.isText || f.isNumber) && slices.ContainsFunc(texts, func(text string) bool { return describesSecret(text, use) }) ||
+		f.isAddress && slices.ContainsFunc(texts, func(text string) bool { return asksForSecret(text, secretname.Request) })
 }

@@ -118,7 +118,12 @@ func MeanAt(words []string, i int, use Use) bool {
 }
 
 // askingWords are words of messages that ask for what follows.
-var askingWords = []string{"enter", "type", "paste", "provide", "give", "send", "tell", "input", "insert", "submit", "confirm", "need"}
+var askingWords = []string{
+	"enter", "type", "paste", "copy", "write", "fill", "put", "provide", "give", "send", "share", "tell", "input", "insert", "submit", "confirm", "repeat", "need",
+}
+
+// askingPairs are askingWords of two words.
+var askingPairs = [][2]string{{"what", "is"}, {"log", "in"}, {"sign", "in"}}
 
 // maxAsked is how many words after such a word a secret counts as asked for.
 const maxAsked = 12
@@ -131,7 +136,7 @@ func Asks(words []string, use Use) bool {
 			return true
 		}
 		asked--
-		if slices.Contains(askingWords, word) || word == "is" && i > 0 && words[i-1] == "what" {
+		if slices.Contains(askingWords, word) || i > 0 && slices.Contains(askingPairs, [2]string{words[i-1], word}) {
 			asked = maxAsked
 		}
 	}
