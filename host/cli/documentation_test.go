@@ -42,6 +42,10 @@ func TestDocumentationHasTheHelpOfEachCommand(t *testing.T) {
 		if code != 0 {
 			t.Errorf("%s: got exit code %d", name[1], code)
 		}
+		usage, rest, _ := strings.Cut(help, "\n")
+		if _, example, _ := strings.Cut(rest, "\nexample:"); strings.Contains(example, " -- ") && !strings.Contains(usage, "-- COMMAND") {
+			t.Errorf("%s: got %q, want the command after -- that its example has", name[1], usage)
+		}
 		fmt.Fprintf(&b, "### %s\n\n```\n%s```\n\n", name[1], help)
 	}
 	want := before + commandsHeading + strings.TrimRight(b.String(), "\n") + "\n"

@@ -17,7 +17,7 @@ import (
 )
 
 var inspectEntry = commandInfo{
-	name: "inspect", operands: "[URL]", does: "open the console on one server",
+	name: "inspect", operands: "URL | -- COMMAND...", does: "open the console on one server",
 	about: `A host runs until Ctrl-C with this server alone, which is in no configuration,
 and the browser opens its console: the forms of its tools, its messages, its log,
 and the checks of "fondaco check". You have typed the command or the URL, so it

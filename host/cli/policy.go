@@ -14,7 +14,7 @@ import (
 )
 
 var policyEntry = commandInfo{
-	name: "policy", operands: "explain [SERVER | URL]", does: "show what the managed policy allows",
+	name: "policy", operands: "explain [SERVER | URL | -- COMMAND...]", does: "show what the managed policy allows",
 	about: `The administrator of the machine decides by it which servers may run. explain
 says where it is, which of its entries cannot be used, and for a server of the
 configuration, a URL or a command whether it may run, and by which entry.`,
