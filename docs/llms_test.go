@@ -25,7 +25,8 @@ func TestEachGuideIsInTheIndexAndInLLMsTxt(t *testing.T) {
 > A Go library to write servers and clients of the Model Context Protocol (MCP) in all five of its revisions, and a host that brings many
 > servers to many clients.
 
-Each page is plain Markdown. Start with [README.md](README.md); [AGENTS.md](AGENTS.md) is for those who change the code.
+Each page is plain Markdown. Start with [README.md](README.md); [examples](examples/README.md) are whole
+programs; [AGENTS.md](AGENTS.md) is for those who change the code.
 `)
 	indexed := make(map[string]int)
 	for section := range strings.SplitSeq(readPage(t, "README.md"), "\n## ") {
