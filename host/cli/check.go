@@ -30,7 +30,7 @@ type checkCommand struct {
 }
 
 func (v *checkCommand) declare(f *flag.FlagSet) {
-	v.serverFlags.declare(f)
+	v.declareOneServer(f)
 	f.BoolVar(&v.strict, "strict", false, "exit with 9 for warnings, too")
 }
 
@@ -38,10 +38,7 @@ func (v *checkCommand) run(ctx context.Context, m *Main, operands []string) erro
 	if len(operands) == 1 && v.url == "" {
 		v.url, operands = operands[0], nil
 	}
-	switch named := v.named(); {
-	case v.config != "":
-		return usagef("found --config, want a URL or a command after --")
-	case len(named) != 1 || len(operands) > 0:
+	if len(v.named()) != 1 || len(operands) > 0 {
 		return usagef("want one server: a URL, or a command after --")
 	}
 	target, err := m.typedServer(v.command, v.url, &v.headers)
@@ -102,6 +99,9 @@ func (m *Main) typedServer(command []string, url string, headers *requestHeaders
 		}
 		program, _ := t.(*mcpclient.CommandTarget)
 		return &mcpcheck.Target{Command: program}, m.checkDirect(t)
+	}
+	if !strings.Contains(url, "://") {
+		return nil, usagef("found %q, want a URL such as %s, or a command after --", url, defaultURL)
 	}
 	header, err := headers.read("")
 	if err != nil {

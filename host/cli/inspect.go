@@ -5,7 +5,6 @@ import (
 	"flag"
 	"net"
 	"net/http"
-	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
@@ -85,8 +84,6 @@ func (v *inspectCommand) server(m *Main, operands []string) (*mcpcheck.Target, e
 		return nil, usagef("found --token or --header with a command, want them with a URL")
 	case v.program != nil:
 		return m.typedServer(v.program, "", nil)
-	case !strings.Contains(operands[0], "://"):
-		return nil, usagef("found %q, want a URL such as %s, or a command after --", operands[0], defaultURL)
 	}
 	return m.typedServer(nil, operands[0], &v.headers)
 }

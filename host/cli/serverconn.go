@@ -43,9 +43,14 @@ type serverFlags struct {
 }
 
 func (e *serverFlags) declare(f *flag.FlagSet) {
+	e.declareOneServer(f)
+	f.StringVar(&e.config, "config", "", "run the servers of `FILE` for this one command")
+}
+
+// declareOneServer leaves out the servers of a file, for commands that are about one server.
+func (e *serverFlags) declareOneServer(f *flag.FlagSet) {
 	e.output.declare(f)
 	f.StringVar(&e.url, "url", "", "use the server at a `URL` instead of the running host")
-	f.StringVar(&e.config, "config", "", "run the servers of `FILE` for this one command")
 	e.headers.declare(f)
 	f.DurationVar(&e.timeout, "timeout", 0, "give up after a `TIME` such as 30s")
 }
