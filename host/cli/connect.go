@@ -26,7 +26,9 @@ starts one, so no token is needed in its file. With --url it gets a URL instead,
 for a host on another machine. The rest of the file is unchanged, and a copy of
 the old file is kept beside it. --dry-run shows the change; possible secrets are
 shown as "…", and refused if the file is below version control. A URL whose
-server refuses the client is not written: --token or --header may be missing.`,
+server refuses the client is not written: --token or --header may be missing.
+CLIENT is claude-desktop, claude-code, cursor, vscode, windsurf, cline, roo,
+gemini, opencode, zed, codex, copilot, amazonq, kiro or lmstudio.`,
 	example: "connect cursor --dry-run",
 	make:    func() command { return new(connectCommand) },
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/consent"
 )
 
@@ -92,6 +93,16 @@ func TestDocumentationHasTheMembersOfJSON(t *testing.T) {
 			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); !strings.Contains(row, "`"+name+"`") {
 				t.Errorf("docs/cli.md does not say that the JSON of %s has %q", command, name)
 			}
+		}
+	}
+}
+
+func TestHelpOfConnectNamesEachClient(t *testing.T) {
+	t.Parallel()
+	help, _, _ := session{}.run(t.Context(), "help", "connect")
+	for _, c := range config.Clients() {
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(c.ID) + `\b`).MatchString(help) {
+			t.Errorf("got %s, want %s", help, c.ID)
 		}
 	}
 }
