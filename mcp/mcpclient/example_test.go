@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"fmt"
 	"log"
 	"log/slog"
@@ -21,6 +22,35 @@ func airline() *mcpserver.Server {
 		return "boarded", nil
 	})
 	return srv
+}
+
+// A client that answers the questions of tools. The form is checked against its schema before it is sent.
+func ExampleConnect() {
+	type seat struct {
+		Row int `json:"row" min:"1" max:"40"`
+	}
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	srv.Tool("book", "Books a seat", func(ctx context.Context, _ struct{}) (string, error) {
+		s, err := mcpserver.Ask[seat](ctx, "seat", "Which row?")
+		return fmt.Sprintf("row %d is yours", s.Row), err
+	})
+	ctx := context.Background()
+	// For other servers mcpclient.URL("https://…") or mcpclient.Command("program", "argument").
+	c, err := mcpclient.Connect(ctx, mcpclient.InProcess(srv), &mcpclient.Options{
+		ElicitForm: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			fmt.Println(p.Message) // a user would fill in p.RequestedSchema
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"row": 4}`)}, nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	text, err := c.Call[string](ctx, "book", nil)
+	fmt.Println(text, err)
+	// Output:
+	// Which row?
+	// row 4 is yours <nil>
 }
 
 func ExampleClient_Watch() {
