@@ -9,7 +9,8 @@ import (
 	"github.com/fondaco/fondaco/internal/testdir"
 )
 
-// Paths in these tests are relative to the root of the repository.
+// Paths in these tests are relative to the root of the repository. The cache of go test does not see what they read:
+// after a change of a page, run them with -count=1.
 func TestMain(m *testing.M) {
 	testdir.Prepare()
 	if err := os.Chdir(filepath.Join("..", "..")); err != nil {
