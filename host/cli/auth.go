@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -201,7 +202,7 @@ func (v *authCommand) login(ctx context.Context, m *Main, w *signin.TokenStore, 
 	if v.noBrowser {
 		s.client = w.Client(u, s.show)
 	} else {
-		s.client = w.Client(u, nil)
+		s.client = w.Client(u, s.open)
 		m.Info("signing in to %s: the browser opens; --no-browser prints the address instead", u.Key)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -223,15 +224,48 @@ func (v *authCommand) login(ctx context.Context, m *Main, w *signin.TokenStore, 
 	return err
 }
 
-// browserSignIn is a sign-in in a browser that this process does not open.
+// browserSignIn is a sign-in in a browser.
 type browserSignIn struct {
 	main   *Main
 	client *mcpauth.Client
 }
 
-// show prints the address. On a terminal it also reads the redirect address, because the
-// browser may be on another machine.
+// open opens the address in the browser, and says first whose page it is. Where the browser cannot be opened, or the name of
+// the host may look like another one, the address is printed instead.
+func (s *browserSignIn) open(ctx context.Context, address string) error {
+	if host.AddressWarning(address) != "" {
+		return s.show(ctx, address)
+	}
+	s.describe(address)
+	err := s.main.openLink(ctx, address)
+	if err == nil {
+		return nil
+	}
+	s.main.Message("%s", terminal.Clean(err.Error()))
+	return s.print(ctx, address)
+}
+
+// describe prints whose page the address is, and what is asked for there.
+func (s *browserSignIn) describe(address string) {
+	at, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	s.main.Message("  host       %s", terminal.CleanLine(at.Host))
+	if scopes := at.Query().Get("scope"); scopes != "" {
+		s.main.PrintWrapped("  scopes     %s", scopes)
+	}
+}
+
+// show prints the address, and whose page it is.
 func (s *browserSignIn) show(ctx context.Context, address string) error {
+	s.describe(address)
+	return s.print(ctx, address)
+}
+
+// print prints the address. On a terminal it also reads the redirect address, because the
+// browser may be on another machine.
+func (s *browserSignIn) print(ctx context.Context, address string) error {
 	if warning := host.AddressWarning(address); warning != "" {
 		s.main.Message("Warning: %s.", warning)
 	}

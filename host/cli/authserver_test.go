@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json/v2"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -164,6 +165,17 @@ func visit(address string) {
 	}
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
+}
+
+// visitPage opens the address to which a page in a file leads.
+func visitPage(path string) {
+	page, err := os.ReadFile(path)
+	link := regexp.MustCompile(`href="([^"]+)"`).FindSubmatch(page)
+	if err != nil || link == nil {
+		fmt.Fprintln(os.Stderr, "visit:", path, err)
+		os.Exit(1)
+	}
+	visit(html.UnescapeString(string(link[1])))
 }
 
 var address = regexp.MustCompile(`http://\S+/authorize\?\S+`)

@@ -39,3 +39,25 @@ func TestAddressOfAServerIsInNoArgument(t *testing.T) {
 		t.Errorf("got %s, %v, want a page that leads to the address", page, err)
 	}
 }
+
+// A sign-in leads where its server says: the user sees whose page it is before the browser has it.
+func TestAddressOfASignInThatMayLookLikeAnotherIsNotOpened(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://login.example/a?scope=read+all": "  host       login.example\n  scopes     read all\n",
+		"https://xn--pypal-4ve.com/a":            "  host       xn--pypal-4ve.com\nWarning: its name has letters beyond ASCII",
+	} {
+		dir, said := t.TempDir(), new(strings.Builder)
+		if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\n: >"+dir+"/opened\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		m := &Main{IO: terminal.IO{Stdin: strings.NewReader(""), Stderr: said, Env: []string{"DISPLAY=:0", "PATH=" + dir + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + dir}}}
+		if err := (&browserSignIn{main: m}).open(t.Context(), address); err != nil || !strings.HasPrefix(said.String(), want) {
+			t.Errorf("%s: got %q, %v, want %q", address, said, err, want)
+		}
+		_, err := os.Stat(filepath.Join(dir, "opened"))
+		if opened, warned := err == nil, strings.Contains(want, "Warning"); opened == warned || warned != strings.Contains(said.String(), address) {
+			t.Errorf("%s: opened: %t, said %q", address, opened, said)
+		}
+	}
+}

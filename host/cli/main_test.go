@@ -74,7 +74,7 @@ func TestMain(m *testing.M) {
 		"fondaco": fondaco,
 		"server":  func() { mcpserver.Main(newScriptServer()) },
 		// The browser of the sessions: its user says yes to everything.
-		"xdg-open": func() { visit(os.Args[1]) },
+		"xdg-open": func() { visitPage(os.Args[1]) },
 	})
 }
 
