@@ -32,7 +32,7 @@ func (p *prober) cancelled(ctx context.Context) (Status, string) {
 		}
 	}
 	found, err := send(ctx, request, method)
-	found = slices.DeleteFunc(found, func(a answer) bool { return a.raw == nil })
+	found = slices.DeleteFunc(found, func(a answer) bool { return a.raw == nil || a.late() })
 	own := slices.DeleteFunc(slices.Clone(found), func(a answer) bool { return string(a.ID) != cancelledID })
 	switch {
 	case err != nil:

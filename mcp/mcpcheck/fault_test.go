@@ -197,12 +197,45 @@ func TestSimpleServersHaveNoFaults(t *testing.T) {
 	}
 }
 
-func TestLateAnswerToAnEarlierMessageIsNoFault(t *testing.T) {
+// A lateServer answers the large message only when it gets a cancellation, after the requests in between.
+type lateServer struct {
+	simpleServer
+	until string // what the message has that is answered afterwards
+}
+
+func (s *lateServer) Serve(ctx context.Context, conn mcp.Conn) error {
+	held := ""
+	for {
+		raw, err := conn.Read(ctx)
+		if err != nil {
+			return nil
+		}
+		replies := []string{s.answer(string(raw))}
+		if strings.Contains(string(raw), `"mcpcheck-large"`) {
+			held, replies = replies[0], nil
+		} else if strings.Contains(string(raw), s.until) {
+			replies, held = append([]string{held}, replies...), ""
+		}
+		for _, reply := range replies {
+			if reply == "" {
+				continue
+			}
+			if err := conn.Write(ctx, []byte(reply)); err != nil {
+				return nil
+			}
+		}
+	}
+}
+
+func TestAnswersInAnotherOrderAreNoFault(t *testing.T) {
 	t.Parallel()
-	s := &simpleServer{match: `"mcpcheck-none","result"`, reply: `{"jsonrpc":"2.0","id":"mcpcheck-large","result":{}}`}
-	r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{Server: s}, nil)
-	if err != nil || r.Worst() != mcpcheck.OK {
-		t.Errorf("got %+v, %v, want no fault", r, err)
+	for _, until := range []string{`"requestId":"mcpcheck-none"`, `"requestId":"mcpcheck-cancelled"`, `"mcpcheck-none","result"`} {
+		for _, stateless := range []bool{false, true} {
+			r, err := mcpcheck.Run(t.Context(), mcpcheck.Target{Server: &lateServer{simpleServer{stateless: stateless}, until}}, nil)
+			if err != nil || r.Worst() != mcpcheck.OK {
+				t.Errorf("%s, stateless %v: got %+v, %v, want no fault", until, stateless, r, err)
+			}
+		}
 	}
 }
 

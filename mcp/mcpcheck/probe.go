@@ -238,7 +238,7 @@ func (p *prober) checkAlive(ctx context.Context) error {
 }
 
 // notified sends a message that has no answer, and returns the answers that come before that of a request
-// after it. Those to earlier messages, which may come late, are left out.
+// after it.
 func (p *prober) notified(ctx context.Context, message string, h http.Header) ([]answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.opts.wait())
 	defer cancel()
@@ -250,6 +250,6 @@ func (p *prober) notified(ctx context.Context, message string, h http.Header) ([
 	id := p.nextID()
 	method := p.aliveMethod()
 	rest, err := p.peer.send(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, p.params("")), id, p.headers(method, ""))
-	rest = slices.DeleteFunc(rest, func(a answer) bool { return a.ID.Kind() != 'n' && !strings.Contains(message, string(a.ID)) })
+	rest = slices.DeleteFunc(rest, func(a answer) bool { return string(a.ID) == id })
 	return append(first, rest...), err
 }

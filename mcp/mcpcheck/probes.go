@@ -208,9 +208,21 @@ func wantSilence(found []answer, err error) (Status, string) {
 		return Fault, fmt.Sprintf("no answer to the next request: %v", err)
 	}
 	for _, a := range found {
-		return Fault, fmt.Sprintf("got %s, want no answer", &a)
+		if !a.late() {
+			return Fault, fmt.Sprintf("got %s, want no answer", &a)
+		}
 	}
 	return OK, ""
+}
+
+// late reports whether an answer is one to a message of withstand. A server may answer requests in any order, so
+// it may come after the answer to the request behind it, in a later check.
+func (a *answer) late() bool {
+	switch string(a.ID) {
+	case `"mcpcheck-a"`, `"mcpcheck-b"`, `"mcpcheck-text"`, `"mcpcheck-large"`, `"mcpcheck-deep"`:
+		return true
+	}
+	return false
 }
 
 // invalid sends a message that is none, and wants it refused.
