@@ -177,14 +177,15 @@ func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 	}
 	for {
 		line, err := d.line(ctx, "%s", asks)
-		optional := !f.Required || hasDefault(f.Schema)
+		fallback := defaultOf(f.Schema)
+		optional := !f.Required || fallback != nil
 		switch {
 		case err != nil:
 			return nil, err
 		case line == "" && edit && before != nil:
 			return before, nil
 		case optional && (line == "" || line == noneWord):
-			return nil, nil
+			return fallback, nil
 		}
 		if value, ok := answerOf(f.Schema, line); ok {
 			return value, nil
@@ -290,18 +291,30 @@ func hintOfChoice(s mcp.EnumSchema) string {
 	return "one of " + strings.Join(options, ", ")
 }
 
-func hasDefault(s mcp.PrimitiveSchema) bool {
+// defaultOf returns what is sent for a field that the user leaves out, or nil.
+func defaultOf(s mcp.PrimitiveSchema) jsontext.Value {
+	var value any
 	switch s := s.(type) {
 	case mcp.BooleanSchema:
-		return s.Default != nil
+		value = s.Default
 	case mcp.NumberSchema:
-		return s.Default != nil
+		value = s.Default
 	case mcp.EnumSchema:
-		return len(s.Default) > 0
+		switch {
+		case len(s.Default) == 0:
+		case s.Multiple:
+			value = s.Default
+		default:
+			value = s.Default[0]
+		}
 	case mcp.StringSchema:
-		return s.Default != nil
+		value = s.Default
 	}
-	return false
+	raw, err := json.Marshal(value)
+	if err != nil || string(raw) == "null" {
+		return nil
+	}
+	return raw
 }
 
 // answerOf converts what was typed for a field. The client validates the whole form
