@@ -31,12 +31,23 @@ func newQuestionView(q *Question) *questionView {
 	v := &questionView{Question: q, JSON: "{}", Reply: q.Server.Reply}
 	if q.Server.Form != nil {
 		v.Fields, v.HasForm = newForm(q.Server.Form, nil)
+		noteDefaults(v.Fields)
 		maskSecrets(v.Fields, q.Server.Secrets)
 	}
 	if p := q.Server.Prompt; p != nil {
 		v.System, v.Texts = p.System, p.Texts
 	}
 	return v
+}
+
+// noteDefaults says at each field that has a default what the server gets without a value. The fields have the values of
+// their defaults.
+func noteDefaults(fields []*field) {
+	for _, f := range fields {
+		if f.Value != "" || len(f.Values) > 0 {
+			f.Help = sentences(f.Help, "If you leave it empty, the server gets this default.")
+		}
+	}
 }
 
 // maskSecrets makes the inputs of some fields show no text.

@@ -152,3 +152,15 @@ func TestSecretOfAFormIsMaskedOnThePage(t *testing.T) {
 		}
 	}
 }
+
+func TestFieldOfAFormSaysThatItsDefaultIsSentInPlaceOfNothing(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-337b")
+	asked := serverInbox()
+	asked.Questions[0].Server.Form = []byte(`{"type":"object","properties":{"to":{"type":"string","description":"Who gets it.","default":"everybody"},"meals":{"type":"array","items":{"enum":["soup","fish"]},"default":["soup"]},"why":{"type":"string"}}}`)
+	body := enter(t, newConsole(t, &source{inbox: asked})).get("inbox/questions/1")
+	const said = "If you leave it empty, the server gets this default."
+	if strings.Count(body, said) != 2 || !strings.Contains(body, "Who gets it. "+said) {
+		t.Errorf("got %s, want it said at the two fields with a default", body)
+	}
+}
