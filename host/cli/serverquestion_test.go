@@ -206,7 +206,7 @@ func hotelSampling(review host.Review) *host.ServerQuestion {
 		Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Which city?\nBe exact.")}}},
 	}}
 	if review == host.ReviewReply {
-		q.Reply = &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text("Paris")}}
+		q.Reply = &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text("Paris")}, Model: "small-1", StopReason: mcp.StopEndTurn}
 	}
 	return q
 }
@@ -233,7 +233,7 @@ func TestSamplingRequestIsReviewedOrAnsweredOnTheTerminalOfTheHost(t *testing.T)
 		{host.ReviewRequest, []string{"e\n", ".\n", "Which town?\n", ".\n", "\n"}, request, `{"action":"accept","texts":["Which town?"]}`},
 		{host.ReviewRequest, []string{"e\n", ".\n", ".\n", "d\n"}, request, `{"action":"decline"}`},
 		{host.ReviewRequest, []string{"c\n"}, request, `{"action":"cancel"}`},
-		{host.ReviewReply, []string{"y\n"}, []string{"answer     Paris\n", "server sees"}, `{"action":"accept"}`},
+		{host.ReviewReply, []string{"y\n"}, []string{"answer     Paris\n", "model      small-1\n", "stopped by endTurn\n", "server sees"}, `{"action":"accept"}`},
 		{host.ReviewReply, []string{"e\n", "Rome\n", ".\n", "\n"}, nil, `{"action":"accept","text":"Rome"}`},
 		{host.ReviewReply, []string{"d\n"}, nil, `{"action":"decline"}`},
 	} {

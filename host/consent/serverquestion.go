@@ -42,9 +42,10 @@ const (
 	DetailHost         = "host"
 	DetailAddress      = "address"
 	DetailSystemPrompt = "system prompt"
-	DetailPreferences  = "model"
+	DetailModel        = "model"
 	DetailMetadata     = "metadata"
 	DetailReply        = "answer"
+	DetailStopped      = "stopped by"
 	DetailServerSees   = "server sees"
 )
 
@@ -180,6 +181,10 @@ func (q *Question) addSampling(asked *host.ServerQuestion) {
 			q.add(DetailReply, "%s", contentText(content))
 			q.addMetadata("answer", contentMetadata(content))
 		}
+		q.add(DetailModel, "%s", asked.Reply.Model)
+		if asked.Reply.StopReason != "" {
+			q.add(DetailStopped, "%s", asked.Reply.StopReason)
+		}
 		q.add(DetailServerSees, "this answer, or what you write in its place; nothing if you decline")
 		return
 	}
@@ -194,7 +199,7 @@ func (q *Question) addSampling(asked *host.ServerQuestion) {
 		q.addMetadata(messageDetail(i, &m), metadata{Meta: m.Meta, Extra: m.Extra})
 	}
 	if text := preferences(p); text != "" {
-		q.add(DetailPreferences, "%s", text)
+		q.add(DetailModel, "%s", text)
 	}
 	for i := range p.Tools { // the model reads all of it
 		t := &p.Tools[i]

@@ -212,7 +212,7 @@ func TestMetadataOfASamplingRequestIsShown(t *testing.T) {
 	}
 	var got []string
 	for _, d := range details {
-		if d.Name == consent.DetailMetadata || d.Name == consent.DetailPreferences {
+		if d.Name == consent.DetailMetadata || d.Name == consent.DetailModel {
 			got = append(got, d.Text)
 		}
 	}
