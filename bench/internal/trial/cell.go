@@ -73,8 +73,8 @@ var (
 	Crowds = []int{1, 10, 100, 1000, 5000}
 )
 
-// onePage is a number of tools that each server lists in one page: a page of fondaco has at most 1 MiB.
-const onePage = 3000
+// onePage is a number of tools that each server lists in one page: a page of fondaco has at most 1 MiB, and these tools 450 bytes each.
+const onePage = 2000
 
 func grow(c Cell, to []int, set func(*Cell, int)) (cells []Cell) {
 	for _, n := range to {
