@@ -12,7 +12,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/control"
-	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/host/httpserver"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -36,8 +36,8 @@ func (h *hostProcess) serveControl(port int, endpoint string, consoleLink func()
 			Retry:       h.gateway.Retry,
 			ConsoleLink: consoleLink,
 			Reload:      h.reload,
-			Revoked:     h.revoked.endedFor,
-			MCP:         asLocalUser(h.gateway.Server().HTTPHandler()),
+			Revoked:     h.revoked.EndedFor,
+			MCP:         httpserver.AsLocalUser(h.gateway.Server().HTTPHandler()),
 			ServeStream: streams.serve,
 		}),
 	}
@@ -110,13 +110,4 @@ func (s *localStreams) close() {
 	s.mu.Unlock()
 	s.cancel()
 	s.open.Wait()
-}
-
-// asLocalUser serves requests with the principal of the local user. Only that user can
-// connect to the socket.
-func asLocalUser(h http.Handler) http.Handler {
-	user := &mcp.Identity{Principal: mcp.PrincipalLocal}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(mcp.WithIdentity(r.Context(), user)))
-	})
 }

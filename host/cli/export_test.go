@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"net"
-	"net/http"
-	"net/netip"
 	"os"
 	"time"
 
@@ -20,20 +17,6 @@ func CommandNames() (names []string) {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// GuardMetrics returns the handler of metrics that the networks of readers may read.
-func GuardMetrics(metrics http.Handler, readers []netip.Prefix) http.Handler {
-	return guardMetrics(metrics, readers)
-}
-
-// ServeThrough returns the handler of a host with the flags --behind-proxy.
-func ServeThrough(proxies []string, h http.Handler) (http.Handler, error) {
-	p := &httpTransport{proxies: proxies}
-	if err := p.check(&net.TCPAddr{IP: net.IPv4zero}); err != nil {
-		return nil, err
-	}
-	return p.fromProxies(h), nil
 }
 
 // SetPatience sets how long commands wait for an answer of a running host.

@@ -19,6 +19,7 @@ import (
 	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/host/engine"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/httpserver"
 	"github.com/fondaco/fondaco/host/policy"
 	"github.com/fondaco/fondaco/host/signin"
 	"github.com/fondaco/fondaco/host/telemetry"
@@ -60,8 +61,8 @@ type hostProcess struct {
 	limits      reachedLimits
 	startedAt   time.Time
 	console     consoleSource
-	telemetry   *telemetry.Telemetry // nil for none
-	revoked     *revocations         // nil without a directory for state, and in a host for one command
+	telemetry   *telemetry.Telemetry    // nil for none
+	revoked     *httpserver.Revocations // nil without a directory for state, and in a host for one command
 
 	reloading sync.Mutex // held while the upstreams of the gateway are replaced
 
@@ -242,6 +243,19 @@ func (h *hostProcess) openUserStores(o *gateway.Options) (err error) {
 		o.AskPerson = h.questions.calls.AskPerson
 	}
 	return nil
+}
+
+// openRevocations reads what the user has revoked. It returns nil if no client needs credentials and the user has no
+// directory for state.
+func (h *hostProcess) openRevocations(ctx context.Context, required bool) (*httpserver.Revocations, error) {
+	store, err := h.main.userState()
+	if err != nil && !required {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return httpserver.OpenRevocations(ctx, store, h.gateway, h.main.logger())
 }
 
 // startQuestions shows questions to the user until stop is called. Commands reach the host at

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -138,32 +137,4 @@ func (g *httpAuth) holder(identifier, token string) (*mcpauth.Token, error) {
 		return nil, fmt.Errorf("%w: %w", mcpauth.ErrUnavailable, err)
 	}
 	return &mcpauth.Token{Issuer: tokenIssuer, Subject: name, Audience: []string{identifier}, Scopes: g.scopes}, nil
-}
-
-// endpoint is a handler of MCP.
-type endpoint struct {
-	http.Handler
-	admitter
-}
-
-// admitter makes the checks of Host and Origin of a handler of mcpserver, and answers requests that it
-// refuses. See [mcpauth.Resource.Protect].
-type admitter interface {
-	Admit(http.ResponseWriter, *http.Request) bool
-}
-
-// serve registers the protected MCP endpoints, and the metadata that tells clients where
-// to get tokens.
-func (g *httpAuth) serve(mux *http.ServeMux, r *mcpauth.Resource, revoked *revocations, endpoints map[string]endpoint) {
-	for path, h := range endpoints {
-		if r == nil {
-			mux.Handle(path, h)
-			continue
-		}
-		mux.Handle(path, revoked.protect(h, r.Protect))
-	}
-	if r != nil {
-		mux.Handle("/.well-known/oauth-protected-resource", r.Metadata())
-		mux.Handle("/.well-known/oauth-protected-resource/", r.Metadata())
-	}
 }

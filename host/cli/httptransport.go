@@ -5,12 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/fondaco/fondaco/host/httpserver"
 	"github.com/fondaco/fondaco/host/tlsserver"
 )
 
@@ -93,7 +92,7 @@ func (p *httpTransport) config(m *Main) (c *tls.Config, err error) {
 // baseURL is the root URL of the host, as clients reach it: by a name of the certificate if one
 // is known, otherwise as a client on this machine does.
 func (p *httpTransport) baseURL(addr net.Addr) string {
-	base := baseURL(addr)
+	base := httpserver.BaseURL(addr)
 	if !p.encrypted() {
 		return base
 	}
@@ -104,24 +103,10 @@ func (p *httpTransport) baseURL(addr net.Addr) string {
 	return "https://" + strings.TrimSuffix(host, ":443")
 }
 
-// fromProxies returns a handler that refuses requests in plain text of others than the proxies
-// and this machine: anybody in the network could otherwise go around the proxies. Readiness
-// can be asked for from everywhere.
-func (p *httpTransport) fromProxies(next http.Handler) http.Handler {
-	if p.encrypted() || len(p.trusted) == 0 {
-		return next
+// onlyFrom returns the only other machines that may send requests, in plain text; empty for each machine.
+func (p *httpTransport) onlyFrom() []netip.Prefix {
+	if p.encrypted() {
+		return nil
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != readyPath && r.URL.Path != healthPath && !p.mayConnect(r.RemoteAddr) {
-			refuseHTTP(w, r, "requests have to come through the proxy in front of this server", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func (p *httpTransport) mayConnect(remote string) bool {
-	from, err := netip.ParseAddrPort(remote)
-	addr := from.Addr().Unmap().WithZone("")
-	return err == nil && (addr.IsLoopback() || slices.ContainsFunc(p.trusted, func(n netip.Prefix) bool { return n.Contains(addr) }))
+	return p.trusted
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/httpserver"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpcheck"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -55,7 +56,7 @@ func (v *inspectCommand) run(ctx context.Context, m *Main, operands []string) er
 		return err
 	}
 	m.onClose(func() { _ = listener.Close() })
-	base := baseURL(listener.Addr())
+	base := httpserver.BaseURL(listener.Addr())
 	c := console.New(console.Options{Base: base, Source: &h.console, HostURL: base + "/mcp", Check: h.checkInspected})
 	h.questions.inBrowser.Store(c)
 	defer c.Close()
@@ -67,7 +68,7 @@ func (v *inspectCommand) run(ctx context.Context, m *Main, operands []string) er
 	}
 	m.Message("every user and program of this machine can use the server at %s/mcp\nCtrl-C stops it.", base)
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", asLocalUser(h.gateway.Server().HTTPHandler())) // as the console, so that both have one process
+	mux.Handle("/mcp", httpserver.AsLocalUser(h.gateway.Server().HTTPHandler())) // as the console, so that both have one process
 	mux.Handle("/", c)
 	if err := h.gateway.Server().ServeListener(ctx, listener, mux); ctx.Err() == nil {
 		return err

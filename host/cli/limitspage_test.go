@@ -16,8 +16,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "arguments that a question shows: on the terminal; in the inbox", maxShownArguments)
 	claim.Limit(t, "time after a question about the approval of a server that was denied, or has ended, until the terminal asks about that server again; the longest", approvalPause, maxApprovalPause)
 	claim.Limit(t, "a file of `--token` or `--header`", claim.Bytes(maxSecret))
-	claim.Limit(t, "tokens whose owner is remembered, so that its sessions end when the token is revoked", maxHolders)
-	claim.Limit(t, "revoked names for which a host remembers what it has ended, until the command that has revoked them asks", maxEnded)
 	claim.Limit(t, "codes for commands that the inbox of the console shows", maxWantedCodes)
 	claim.Limit(t, "a message of a server in which the console looks for a log message; directories of which it lists the recordings", claim.Bytes(maxLogMessage), maxRecordingDirs)
 }

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"time"
 
-	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/httpserver"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcpware"
 )
@@ -41,7 +40,7 @@ func (m *Main) listenForProfiles(addr string) (net.Listener, error) {
 // labelled in them.
 func (m *Main) serveProfiles(listener net.Listener, of *mcpserver.Server) {
 	of.Use(mcpware.ProfileLabels())
-	web := &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second}
+	web := &http.Server{Handler: httpserver.Profiles(), ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -53,32 +52,5 @@ func (m *Main) serveProfiles(listener net.Listener, of *mcpserver.Server) {
 		_ = web.Close()
 		<-ended
 	})
-	m.Message("profiles of this process: %s/debug/pprof/", baseURL(listener.Addr()))
-}
-
-// profiles returns the handlers of package net/http/pprof. They refuse requests of web
-// pages.
-func profiles() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case !host.IsLoopbackHost(r.Host):
-			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
-		case isOfPage(r):
-			http.Error(w, "this is not for web pages", http.StatusForbidden)
-		default:
-			mux.ServeHTTP(w, r)
-		}
-	})
-}
-
-// isOfPage reports whether the headers of a browser say that a page of another origin
-// sent a request.
-func isOfPage(r *http.Request) bool {
-	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
-	return origin != "" && origin != "http://"+r.Host || site != "" && site != "none" && site != "same-origin"
+	m.Message("profiles of this process: %s/debug/pprof/", httpserver.BaseURL(listener.Addr()))
 }

@@ -54,10 +54,10 @@ func (v *stdioCommand) run(ctx context.Context, m *Main, operands []string) erro
 	}
 	news.config = v.config
 	var err error
-	if v.revoked, err = v.newRevocations(ctx, false); err != nil {
+	if v.revoked, err = v.openRevocations(ctx, false); err != nil {
 		return err
 	}
-	defer v.revoked.startWatching(ctx)()
+	defer v.revoked.StartWatching(ctx)()
 	v.serveControl(0, "", nil) // for the answers to questions
 	defer v.startQuestions(ctx, control.Path(control.Dir(m.Getenv), 0))()
 	defer v.startWatching(ctx)()

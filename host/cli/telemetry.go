@@ -8,10 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"time"
 
-	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/httpserver"
 	"github.com/fondaco/fondaco/host/telemetry"
 	"github.com/fondaco/fondaco/host/terminal"
 )
@@ -112,7 +111,7 @@ func (m *Main) listenForMetrics(addr string, readers []netip.Prefix) (net.Listen
 
 // serveMetrics serves metrics at /metrics until Close.
 func (m *Main) serveMetrics(listener net.Listener, metrics http.Handler, readers []netip.Prefix) {
-	web := &http.Server{Handler: guardMetrics(metrics, readers), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute}
+	web := &http.Server{Handler: httpserver.Metrics(metrics, readers), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -124,27 +123,5 @@ func (m *Main) serveMetrics(listener net.Listener, metrics http.Handler, readers
 		_ = web.Close()
 		<-ended
 	})
-	m.Message("metrics of this process: %s/metrics", baseURL(listener.Addr()))
-}
-
-// guardMetrics returns the handler of /metrics. It serves programs of this machine, under a name of the
-// machine, and the networks of readers; it refuses requests of web pages.
-func guardMetrics(metrics http.Handler, readers []netip.Prefix) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metrics)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from, err := netip.ParseAddrPort(r.RemoteAddr)
-		addr := from.Addr().Unmap()
-		isReader := slices.ContainsFunc(readers, func(p netip.Prefix) bool { return p.Contains(addr) })
-		switch {
-		case err != nil || !addr.IsLoopback() && !isReader:
-			http.Error(w, "this address may not read the metrics; --behind-proxy names those that may", http.StatusForbidden)
-		case addr.IsLoopback() && !host.IsLoopbackHost(r.Host):
-			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
-		case isOfPage(r):
-			http.Error(w, "this is not for web pages", http.StatusForbidden)
-		default:
-			mux.ServeHTTP(w, r)
-		}
-	})
+	m.Message("metrics of this process: %s/metrics", httpserver.BaseURL(listener.Addr()))
 }

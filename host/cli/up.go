@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/demo"
+	"github.com/fondaco/fondaco/host/httpserver"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -39,7 +39,7 @@ type upCommand struct {
 	names     httpNames
 	addr      string
 	store     string // address of what hosts share; empty for that of the environment, if any
-	replicas  *replicas
+	replicas  *httpserver.Replicas
 	pprof     string // address for profiles; empty for none
 	record    string // directory of recordings; empty for none
 	size      int64  // of that directory, in MiB
@@ -105,7 +105,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if err := v.startRecording(); err != nil {
 		return err
 	}
-	if v.revoked, err = v.newRevocations(ctx, v.auth.required()); err != nil {
+	if v.revoked, err = v.openRevocations(ctx, v.auth.required()); err != nil {
 		return err
 	}
 	if profiled != nil {
@@ -125,7 +125,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if v.replicas, err = v.joinReplicas(ctx, listener); err != nil {
 		return err
 	}
-	defer v.replicas.run(ctx)()
+	defer v.replicas.Run(ctx)()
 	defer v.gateway.Close() // before another host starts processes of the same callers
 	return v.serve(ctx, listener, s, protection, v.newConsole(s.base, web.AllowedHosts, v.auth.required()))
 }
@@ -174,7 +174,7 @@ func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary
 	defer v.questions.announceConsole(ctx, control.Path(control.Dir(m.Getenv), listener.Addr().(*net.TCPAddr).Port))()
 	defer m.watchShared(ctx)()
 	defer v.startWatching(ctx)()
-	defer v.revoked.startWatching(ctx)()
+	defer v.revoked.StartWatching(ctx)()
 	defer v.startUpstreams(ctx, func() {
 		s.print(v.gateway)
 		v.askForApprovals()
@@ -183,7 +183,9 @@ func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary
 	if !v.auth.required() && !v.auth.noAuth {
 		m.Message("every user and program of this machine can use the host at this address; --protect requires a token")
 	}
-	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(r, c))
+	err := v.gateway.Server().ServeListener(ctx, listener, httpserver.Handler(v.gateway.Server(), httpserver.Options{
+		Resource: r, Revocations: v.revoked, Replicas: v.replicas, Console: c, Proxies: v.transport.onlyFrom(),
+	}))
 	if err != nil && ctx.Err() != nil {
 		m.Message("shutdown: calls were cancelled: %v", err)
 		return nil
@@ -212,26 +214,6 @@ func (m *Main) sharedKeys() ([]mcpserver.Key, error) {
 	}
 	return keys, nil
 }
-
-// routes returns the routes of the host: the MCP endpoints, checks for load balancers and
-// supervisors, and the console, which authenticates the user itself.
-func (v *upCommand) routes(r *mcpauth.Resource, c *console.Console) http.Handler {
-	mux := http.NewServeMux()
-	streamable, events := v.gateway.Server().HTTPHandler(), v.gateway.Server().EventStreamHandler()
-	v.auth.serve(mux, r, v.revoked, map[string]endpoint{
-		"/mcp": {v.replicas.place(streamable), streamable.(admitter)}, "/sse": {events, events.(admitter)},
-	})
-	mux.Handle(readyPath, v.gateway.Server().ReadyHandler())
-	mux.HandleFunc(healthPath, func(http.ResponseWriter, *http.Request) {})
-	mux.Handle("/{$}", c)
-	mux.Handle("/console/", c)
-	return v.replicas.accept(v.transport.fromProxies(mux))
-}
-
-const (
-	readyPath  = "/readyz"  // answers 200 if the host takes requests
-	healthPath = "/healthz" // answers 200 as long as the process serves at all
-)
 
 // demoKey is the key of the demonstration.
 const demoKey = "demo"
@@ -305,14 +287,4 @@ func (m *Main) portUser(port int) string {
 		return fmt.Sprintf("another program uses the port; \"lsof -i :%d\" shows which", port)
 	}
 	return fmt.Sprintf("your host with process ID %d uses the port", s.PID)
-}
-
-// baseURL is the root URL of the host, as a client on this machine reaches it.
-func baseURL(addr net.Addr) string {
-	at := addr.(*net.TCPAddr)
-	host := at.IP.String()
-	if at.IP.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, fmt.Sprint(at.Port))
 }

@@ -132,6 +132,9 @@ var floors = []placement{
 	// The console shows the messages that traffic keeps, and recordings.
 	{floor: 6, path: "host/console", only: []string{"host", "host/traffic", "mcp", "mcp/mcpwire"}, beside: []string{"host/traffic"}},
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
+	// The parts of a running host, which connect them.
+	{floor: 7, path: "host/httpserver", only: []string{"host", "host/control", "host/engine", "host/gateway", "host/gateway/link", "host/replica", "host/revocation", "mcp", "mcp/mcpauth", "mcp/mcpserver"}},
+	// The commands.
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
 	// Programs.
 	{floor: 8, path: "cmd/fondaco", only: append([]string{"host/..."}, sdk...)},

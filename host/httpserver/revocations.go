@@ -1,4 +1,4 @@
-package cli
+package httpserver
 
 import (
 	"context"
@@ -17,19 +17,20 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// revocations refuse what the user has revoked, in a running host.
+// Revocations refuse what the user has revoked, in a running host. Those of nil refuse nothing. They are safe
+// for concurrent use.
 //
 //	protect    Host and Origin ─ token revoked? ─ mcpauth.Protect ─ principal revoked? ─ MCP
 //	apply      reads the list again, and ends requests, sessions and connections
-type revocations struct {
+type Revocations struct {
 	list    *revocation.List
-	store   stateStore
+	store   VersionedStore
 	gateway *gateway.Gateway
 	log     *slog.Logger
 	loaded  string // version of the list when it was first read
 
 	applying sync.Mutex               // one apply at a time
-	ended    map[string]control.Ended // guarded by applying: by name, until endedFor returns it
+	ended    map[string]control.Ended // guarded by applying: by name, until EndedFor returns it
 
 	mu      sync.Mutex
 	running map[*revocableRequest]bool // guarded by mu
@@ -53,18 +54,19 @@ type revocableRequest struct {
 	cancel    context.CancelCauseFunc
 }
 
-// newRevocations reads the list of what is revoked. It returns nil if no client needs
-// credentials and the user has no directory for state. A nil *revocations has no effect.
-func (h *hostProcess) newRevocations(ctx context.Context, required bool) (*revocations, error) {
-	store, err := h.main.userState()
-	if err != nil && !required {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	r := &revocations{
-		list: revocation.Open(store), store: store, gateway: h.gateway, log: h.main.logger(),
+// VersionedStore is a store that tells when one of its sections has changed.
+type VersionedStore interface {
+	mcp.Store
+	// Version returns another text whenever an entry of a section was written or deleted.
+	Version(section string) string
+}
+
+// OpenRevocations reads the list of what is revoked from a store. What other processes revoke later is refused while
+// StartWatching runs, and after EndedFor; what clients of the gateway do then ends, too. If the list cannot be read
+// it returns an error: then nobody may be served.
+func OpenRevocations(ctx context.Context, store VersionedStore, g *gateway.Gateway, log *slog.Logger) (*Revocations, error) {
+	r := &Revocations{
+		list: revocation.Open(store), store: store, gateway: g, log: log,
 		ended: make(map[string]control.Ended), running: make(map[*revocableRequest]bool), holders: make(map[string]mcp.Principal),
 	}
 	r.loaded = store.Version(revocation.Section) // before the list is read, so that no change is missed
@@ -74,8 +76,8 @@ func (h *hostProcess) newRevocations(ctx context.Context, required bool) (*revoc
 	return r, nil
 }
 
-// startWatching calls watch until the function that it returns is called.
-func (r *revocations) startWatching(ctx context.Context) (end func()) {
+// StartWatching applies changes of the list until the function that it returns is called.
+func (r *Revocations) StartWatching(ctx context.Context) (end func()) {
 	if r == nil {
 		return func() {}
 	}
@@ -91,12 +93,15 @@ func (r *revocations) startWatching(ctx context.Context) (end func()) {
 	}
 }
 
+// watchInterval is how often the list is checked.
+const watchInterval = 500 * time.Millisecond
+
 // settled is how old the last change of the list has to be before it is not read again: two
 // changes within one step of the file system's clock have the same time.
 const settled = 2 * time.Second
 
 // watch applies changes of the list that other processes make, until ctx is done.
-func (r *revocations) watch(ctx context.Context) {
+func (r *Revocations) watch(ctx context.Context) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	failed := "" // the version of the last failure, which is logged once
@@ -127,9 +132,9 @@ func (r *revocations) watch(ctx context.Context) {
 
 var errRevoked = errors.New("the credentials were revoked")
 
-// endedFor applies the list and returns what was ended for a name, here or by watch, which may have
+// EndedFor applies the list and returns what was ended for a name, here or by watch, which may have
 // noticed the change before.
-func (r *revocations) endedFor(ctx context.Context, name string) (control.Ended, error) {
+func (r *Revocations) EndedFor(ctx context.Context, name string) (control.Ended, error) {
 	if r == nil {
 		return control.Ended{}, nil
 	}
@@ -142,7 +147,7 @@ func (r *revocations) endedFor(ctx context.Context, name string) (control.Ended,
 }
 
 // apply reads the list again, refuses what is new in it, and ends what runs for it.
-func (r *revocations) apply(ctx context.Context) error {
+func (r *Revocations) apply(ctx context.Context) error {
 	r.applying.Lock()
 	defer r.applying.Unlock()
 	added, err := r.list.Load(ctx)
@@ -159,7 +164,7 @@ func (r *revocations) apply(ctx context.Context) error {
 }
 
 // noteEnded notes what was ended for names, which are counted together. The caller holds applying.
-func (r *revocations) noteEnded(names []string, ended control.Ended) {
+func (r *Revocations) noteEnded(names []string, ended control.Ended) {
 	for _, name := range names {
 		if _, known := r.ended[name]; !known && len(r.ended) >= maxEnded {
 			clear(r.ended)
@@ -169,7 +174,7 @@ func (r *revocations) noteEnded(names []string, ended control.Ended) {
 }
 
 // withHolders adds the principals of revoked tokens to the names.
-func (r *revocations) withHolders(names []string) []string {
+func (r *Revocations) withHolders(names []string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := slices.Clone(names)
@@ -185,7 +190,7 @@ func (r *revocations) withHolders(names []string) []string {
 }
 
 // cancelRequests cancels the requests of the names.
-func (r *revocations) cancelRequests(names []string) (cancelled int) {
+func (r *Revocations) cancelRequests(names []string) (cancelled int) {
 	r.mu.Lock()
 	var matching []*revocableRequest
 	for request := range r.running {
@@ -205,7 +210,7 @@ type tokenNameKey struct{}
 // protect returns a handler that refuses revoked tokens before authentication, and revoked
 // principals after it. authenticate adds the authentication in between. Host and Origin are checked
 // before either, so that a web page of another origin learns nothing about credentials.
-func (r *revocations) protect(h endpoint, authenticate func(http.Handler) http.Handler) http.Handler {
+func (r *Revocations) protect(h endpoint, authenticate func(http.Handler) http.Handler) http.Handler {
 	authenticated := authenticate(endpoint{http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.serveAuthenticated(w, request, h)
 	}), h.admitter})
@@ -233,7 +238,7 @@ func (r *revocations) protect(h endpoint, authenticate func(http.Handler) http.H
 
 // serveForwarded serves a request of which another host has verified the credentials. What is revoked
 // is refused here, too.
-func (r *revocations) serveForwarded(w http.ResponseWriter, request *http.Request, by *replica.Identity, h http.Handler) {
+func (r *Revocations) serveForwarded(w http.ResponseWriter, request *http.Request, by *replica.Identity, h http.Handler) {
 	if by == nil {
 		refuseHTTP(w, request, "another host has forwarded a request without credentials, which this one requires", http.StatusUnauthorized)
 		return
@@ -253,7 +258,7 @@ func tokenNameFrom(ctx context.Context) string {
 
 // serveAuthenticated serves a request unless its principal is revoked, and until it is. A request
 // that a revocation ends before its response has started is refused as later ones are.
-func (r *revocations) serveAuthenticated(w http.ResponseWriter, request *http.Request, h http.Handler) {
+func (r *Revocations) serveAuthenticated(w http.ResponseWriter, request *http.Request, h http.Handler) {
 	identity := mcp.IdentityFrom(request.Context())
 	if identity == nil {
 		h.ServeHTTP(w, request)
@@ -277,7 +282,7 @@ func (r *revocations) serveAuthenticated(w http.ResponseWriter, request *http.Re
 	}
 }
 
-func (r *revocations) add(request *revocableRequest) {
+func (r *Revocations) add(request *revocableRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running[request] = true
@@ -290,7 +295,7 @@ func (r *revocations) add(request *revocableRequest) {
 	r.holders[request.token] = request.principal
 }
 
-func (r *revocations) remove(request *revocableRequest) {
+func (r *Revocations) remove(request *revocableRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, request)
