@@ -130,18 +130,19 @@ func (v *approveCommand) list(m *Main, all []pendingApproval) error {
 // nothingPending explains why a name cannot be approved.
 func (v *approveCommand) nothingPending(ctx context.Context, m *Main, written string, all []pendingApproval) error {
 	key, _, _ := strings.Cut(written, "/")
-	i := slices.IndexFunc(v.upstreams, func(u host.Upstream) bool { return u.Key == key })
+	servers := v.servers.Servers()
+	i := slices.IndexFunc(servers, func(u host.Upstream) bool { return u.Key == key })
 	var names []string
 	for _, w := range all {
 		names = append(names, w.name())
 	}
 	if i < 0 {
-		for _, u := range v.upstreams {
+		for _, u := range servers {
 			names = append(names, u.Key)
 		}
 		return usagef("server %q: unknown%s; it is not in %s", key, didYouMean(written, names), v.path)
 	}
-	if _, err := v.approvals.Check(ctx, &v.upstreams[i]); err != nil {
+	if _, err := v.approvals.Check(ctx, &servers[i]); err != nil {
 		return codedErrorf(exitUnreachable, "%w", err)
 	}
 	if better := didYouMean(written, names); better != "" {
@@ -316,7 +317,7 @@ func (h *hostProcess) approvePending(ctx context.Context, all []pendingApproval,
 			if err := h.approveServer(ctx, p, by); err != nil {
 				return err
 			}
-			if !h.yes || h.currentPolicy().RequiresAsk() {
+			if !h.yes || h.servers.Policy().RequiresAsk() {
 				continue
 			}
 			if err := h.definitions.ApproveFirst(ctx, p.Upstream); err != nil {

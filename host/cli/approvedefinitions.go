@@ -14,7 +14,7 @@ import (
 // filterDefinitions returns which definitions of an upstream clients may see. With --yes those
 // that a project's server lists first need no question, unless the managed policy wants one.
 func (h *hostProcess) filterDefinitions(ctx context.Context, u *host.Upstream, l host.Listing) (host.Admitted, error) {
-	if h.yes && u.Trust() == host.TrustAsk && !h.currentPolicy().RequiresAsk() && h.approvesAll(ctx) {
+	if h.yes && u.Trust() == host.TrustAsk && !h.servers.Policy().RequiresAsk() && h.approvesAll(ctx) {
 		trusting := *u
 		trusting.Settings.Trust = host.TrustBaseline
 		u = &trusting
@@ -31,8 +31,9 @@ type waitingChange struct {
 // waitingDefinitions returns what waits of all servers, in the order of the configuration.
 func (h *hostProcess) waitingDefinitions(ctx context.Context) ([]waitingChange, error) {
 	var all []waitingChange
-	for i := range h.upstreams {
-		u := &h.upstreams[i]
+	servers := h.servers.Servers()
+	for i := range servers {
+		u := &servers[i]
 		c, err := h.definitions.Waiting(ctx, u)
 		if err != nil {
 			return nil, err

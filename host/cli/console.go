@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -169,18 +168,5 @@ func (s *consoleSource) Watch(ctx context.Context, uri string, onUpdate func()) 
 // Retry implements console.Source.
 func (s *consoleSource) Retry(name string) bool { return s.host.gateway.Retry(name) }
 
-// Restart implements console.Source. What starts again passes all checks of a start.
-func (s *consoleSource) Restart(name string) error {
-	s.host.reloading.Lock()
-	defer s.host.reloading.Unlock()
-	all := s.host.configured()
-	remaining := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool { return u.Key == name })
-	if len(remaining) == len(all) {
-		return fmt.Errorf("server %q: %w", name, errUnknownServer)
-	}
-	s.host.reloadGateway(remaining) // ends its connections and processes
-	s.host.reloadGateway(all)
-	return nil
-}
-
-var errUnknownServer = errors.New("it is not in the configuration any more")
+// Restart implements console.Source.
+func (s *consoleSource) Restart(name string) error { return s.host.servers.Restart(name) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
@@ -17,7 +16,7 @@ import (
 // Roots implements console.RootSource.
 func (s *consoleSource) Roots(ctx context.Context, name string) *console.Roots {
 	h := s.host
-	u, err := h.configuredServer(name)
+	u, err := h.servers.Server(name)
 	if err != nil || h.path == "" {
 		return nil
 	}
@@ -74,7 +73,7 @@ func (s *consoleSource) newRoot(name, dir string) (path, about string, err error
 
 // checkConfigured returns an error unless a server is in the file of the configuration.
 func (s *consoleSource) checkConfigured(name string) error {
-	_, err := s.host.configuredServer(name)
+	_, err := s.host.servers.Server(name)
 	if err == nil && s.host.path == "" {
 		err = errors.New("the server is in no configuration")
 	}
@@ -92,20 +91,10 @@ func (s *consoleSource) changeRoots(name, done, dir string, add, remove []string
 	}
 	s.logs.Add(name, console.LogLine{FromHost: true, Text: fmt.Sprintf("root %s in the console: %s", done, dir)})
 	h.main.Message("  %-10s %s: root %s in the console: %s", "server", terminal.CleanLine(name), done, terminal.CleanLine(dir))
-	if err := h.reload(); err != nil {
+	if err := h.servers.Reload(); err != nil {
 		return fmt.Errorf("the file is changed, and the host goes on with what it had before: %w", err)
 	}
 	return nil
-}
-
-// configuredServer returns a server of the configuration as it was read last.
-func (h *hostProcess) configuredServer(name string) (*host.Upstream, error) {
-	all := h.configured()
-	i := slices.IndexFunc(all, func(u host.Upstream) bool { return u.Key == name })
-	if i < 0 {
-		return nil, fmt.Errorf("server %q: %w", name, errUnknownServer)
-	}
-	return &all[i], nil
 }
 
 // showCode makes a host show a code for what is about to be done, and reports false if none can.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +25,7 @@ func (s *consoleSource) Servers() []console.Server {
 		}
 		all, names = append(all, one), append(names, status.Key)
 	}
-	for _, u := range s.host.configured() { // one that is being restarted is not forgotten
+	for _, u := range s.host.servers.Servers() { // one that is being restarted is not forgotten
 		names = append(names, u.Key)
 	}
 	s.calls.Keep(names)
@@ -38,46 +36,20 @@ func (s *consoleSource) Servers() []console.Server {
 // statuses returns the states of the servers, and of those that are switched off, in the order of the configuration.
 func (h *hostProcess) statuses() []host.Status {
 	all := h.gateway.Status()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i, u := range h.upstreams {
-		if h.off[u.Key] && !slices.ContainsFunc(all, func(s host.Status) bool { return s.Key == u.Key }) {
+	for i, u := range h.servers.Servers() {
+		if h.servers.IsOff(u.Key) && !slices.ContainsFunc(all, func(s host.Status) bool { return s.Key == u.Key }) {
 			all = slices.Insert(all, min(i, len(all)), host.Status{Key: u.Key, Transport: u.Transport, State: console.Disabled})
 		}
 	}
 	return all
 }
 
-// reloadGateway replaces the upstreams of the gateway, without those that are switched off. The caller holds
-// reloading.
-func (h *hostProcess) reloadGateway(all []host.Upstream) {
-	h.mu.Lock()
-	on := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool { return h.off[u.Key] })
-	h.mu.Unlock()
-	h.gateway.Reload(on)
-}
-
-// SetDisabled implements console.Source. What is switched on passes all checks of a start.
+// SetDisabled implements console.Source.
 func (s *consoleSource) SetDisabled(name string, off bool) error {
 	h := s.host
-	h.reloading.Lock()
-	defer h.reloading.Unlock()
-	all := h.configured()
-	if !slices.ContainsFunc(all, func(u host.Upstream) bool { return u.Key == name }) {
-		return fmt.Errorf("server %q: %w", name, errUnknownServer)
+	if err := h.servers.SetOff(name, off); err != nil {
+		return err
 	}
-	h.mu.Lock()
-	if h.off == nil {
-		h.off = make(map[string]bool)
-	}
-	maps.DeleteFunc(h.off, func(key string, _ bool) bool { // what the file no longer has
-		return !slices.ContainsFunc(all, func(u host.Upstream) bool { return u.Key == key })
-	})
-	if h.off[name] = off; !off {
-		delete(h.off, name)
-	}
-	h.mu.Unlock()
-	h.reloadGateway(all)
 	word := "on"
 	if off {
 		word = "off"

@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/signin"
+	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 )
 
@@ -122,14 +123,14 @@ func (s *consoleSource) close() {
 // signInTarget returns a server as it is approved, with its references expanded.
 func (s *consoleSource) signInTarget(ctx context.Context, name string) (*host.Upstream, error) {
 	h := s.host
-	u, err := h.configuredServer(name)
+	u, err := h.servers.Server(name)
 	if err != nil {
 		return nil, err
 	}
 	if h.tokens == nil {
-		return nil, fmt.Errorf("server %q: %w", name, errUnknownServer)
+		return nil, fmt.Errorf("server %q: %w", name, supervisor.ErrUnknownServer)
 	}
-	if err := h.currentPolicy().Check(u); err != nil {
+	if err := h.servers.Policy().Check(u); err != nil {
 		return nil, err
 	}
 	switch p, err := h.approvals.Check(ctx, u); {

@@ -35,7 +35,7 @@ func (h *hostProcess) serveControl(port int, endpoint string, consoleLink func()
 			Record:      h.recordUntil,
 			Retry:       h.gateway.Retry,
 			ConsoleLink: consoleLink,
-			Reload:      h.reload,
+			Reload:      h.servers.Reload,
 			Revoked:     h.revoked.EndedFor,
 			MCP:         httpserver.AsLocalUser(h.gateway.Server().HTTPHandler()),
 			ServeStream: streams.serve,

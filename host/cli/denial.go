@@ -10,16 +10,11 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/policy"
+	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
-
-// policyDenial is a server of the configuration that the managed policy denies.
-type policyDenial struct {
-	key string
-	err error
-}
 
 // hiddenError reports that clients do not see a feature. A request for it reaches no host, so the
 // command records it.
@@ -78,11 +73,12 @@ func (m *Main) writeDenial(d host.Decision) {
 // refuseDenied returns an error if the managed policy denies every server of the configuration, or
 // the only one that is to be started.
 func (h *hostProcess) refuseDenied() (err error) {
-	i := slices.IndexFunc(h.denied, func(d policyDenial) bool { return d.key == h.only })
+	denied, all := h.servers.Denied()
+	i := slices.IndexFunc(denied, func(d supervisor.Denial) bool { return d.Key == h.only })
 	switch {
 	case i >= 0:
-		err = &codedError{exitPolicy, h.denied[i].err}
-	case h.allDenied:
+		err = &codedError{exitPolicy, denied[i].Err}
+	case all:
 		err = codedErrorf(exitPolicy, "%s: each of its servers is %w", h.path, policy.ErrDenied)
 	default:
 		return nil
@@ -96,12 +92,10 @@ func (h *hostProcess) recordDenials() {
 	if h.startsNothing {
 		return
 	}
-	h.mu.Lock()
-	denied := h.denied
-	h.mu.Unlock()
+	denied, _ := h.servers.Denied()
 	for _, d := range denied {
-		if h.only == "" || h.only == d.key {
-			h.main.writeDenial(host.Decision{Upstream: d.key, Action: host.ActionStart, Outcome: host.OutcomeDenied, Reason: d.err.Error()})
+		if h.only == "" || h.only == d.Key {
+			h.main.writeDenial(host.Decision{Upstream: d.Key, Action: host.ActionStart, Outcome: host.OutcomeDenied, Reason: d.Err.Error()})
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (v *doctorCommand) examineConfigured(ctx context.Context, m *Main, names []
 			return usagef("%s has no server %q%s", h.path, name, didYouMean(name, known))
 		}
 	}
-	h.upstreams = c.Upstreams
+	h.servers.Use(c.Upstreams)
 	if err := h.openUserStores(new(gateway.Options)); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func serverOf(d *config.Diagnostic) string {
 
 // admission decides whether a server of the configuration may be used now.
 func (h *hostProcess) admission(ctx context.Context, u *host.Upstream) (*doctor.Admission, error) {
-	if err := h.currentPolicy().Check(u); err != nil {
+	if err := h.servers.Policy().Check(u); err != nil {
 		return &doctor.Admission{Denied: err.Error()}, nil
 	}
 	p, err := h.approvals.Check(ctx, u)
@@ -190,7 +190,7 @@ func (h *hostProcess) admission(ctx context.Context, u *host.Upstream) (*doctor.
 	case p != nil:
 		return &doctor.Admission{Changes: p.Changes}, nil
 	}
-	admitted, err := h.admit(ctx, u)
+	admitted, err := h.servers.Admit(ctx, u)
 	switch {
 	case errors.Is(err, policy.ErrDenied):
 		return &doctor.Admission{Denied: err.Error()}, nil

@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -20,8 +17,8 @@ import (
 	"github.com/fondaco/fondaco/host/engine"
 	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/httpserver"
-	"github.com/fondaco/fondaco/host/policy"
 	"github.com/fondaco/fondaco/host/signin"
+	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/host/telemetry"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/host/traffic"
@@ -60,20 +57,10 @@ type hostProcess struct {
 	recordings  recordings
 	limits      reachedLimits
 	startedAt   time.Time
+	servers     *supervisor.Supervisor // of the configuration
 	console     consoleSource
 	telemetry   *telemetry.Telemetry    // nil for none
 	revoked     *httpserver.Revocations // nil without a directory for state, and in a host for one command
-
-	reloading sync.Mutex // held while the upstreams of the gateway are replaced
-
-	mu        sync.Mutex
-	version   fileVersion               // guarded by mu: of the configuration when it was last read
-	upstreams []host.Upstream           // guarded by mu
-	off       map[string]bool           // guarded by mu: those that the user has switched off in the console
-	policy    *policy.Policy            // guarded by mu; nil without a managed policy
-	allDenied bool                      // guarded by mu: the managed policy denies every server of the configuration
-	denied    []policyDenial            // guarded by mu: what it denies
-	admitted  map[string]*host.Upstream // guarded by mu: as they were started last, by key
 }
 
 func (h *hostProcess) declare(f *flag.FlagSet) {
@@ -126,7 +113,7 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 		if err := m.checkDemonstration(&demonstration); err != nil {
 			return err
 		}
-		h.upstreams = []host.Upstream{demonstration}
+		h.servers.Use([]host.Upstream{demonstration})
 	default:
 		if err := h.openStores(o); err != nil {
 			return err
@@ -134,7 +121,8 @@ func (h *hostProcess) open(m *Main, web *mcpserver.HTTPOptions, onStatus func(ho
 	}
 	h.checkYes()
 	o.OnDecision = h.recordDecision
-	h.gateway = gateway.New(h.upstreams, o)
+	h.gateway = gateway.New(h.servers.Servers(), o)
+	h.servers.SetGateway(h.gateway)
 	m.onClose(h.gateway.Close)
 	if err := h.observe(); err != nil {
 		return err
@@ -178,10 +166,15 @@ func (h *hostProcess) findConfig(m *Main) {
 		h.config = path // absolute, because other processes use it
 	}
 	h.main, h.path = m, h.config
-	h.policy, h.admitted = m.policy, make(map[string]*host.Upstream)
 	if h.path == "" && h.inspected == nil {
 		h.path = config.Find(m.Getenv)
 	}
+	h.servers = supervisor.New(supervisor.Options{
+		Path: h.path, Only: h.only, Read: h.readConfig, Decisions: userDecisions{h}, Message: m.Message,
+		Policy: m.policy, PolicyPath: policyPlace.String(), PolicyVersion: m.policyVersion, ReadPolicy: readPolicy,
+		OnRead:   func(servers []host.Upstream) { h.audit.Hide(m.secrets.configure(servers)) },
+		OnDenied: h.recordDenials,
+	})
 }
 
 // openForApproval is open for a command that starts nothing, or starts servers for itself alone.
@@ -195,12 +188,7 @@ func (h *hostProcess) openForApproval(m *Main) error {
 
 // openStores reads the configuration, and opens approvals, audit log and token store.
 func (h *hostProcess) openStores(o *gateway.Options) (err error) {
-	h.noteVersion() // before the file is read, so that no change is missed
-	ask := h.main.inputFunc()
-	if h.startsNothing {
-		ask = placeholder
-	}
-	if h.upstreams, err = h.load(h.strict, ask); err != nil {
+	if err := h.servers.Load(); err != nil {
 		return &codedError{exitUsage, err}
 	}
 	if err := h.refuseDenied(); err != nil {
@@ -229,14 +217,14 @@ func (h *hostProcess) openUserStores(o *gateway.Options) (err error) {
 	h.main.recordDecision = h.audit.Write
 	h.recordDenials()
 	o.RecordFirst = settings.First || settings.RequireSyslog
-	h.audit.Hide(h.main.secrets.configure(h.upstreams))
+	h.audit.Hide(h.main.secrets.configure(h.servers.Servers()))
 	if h.tokens, err = h.main.tokenStore(); err != nil {
 		return err
 	}
 	if h.questions, err = h.main.openQuestions(h.recordDecision); err != nil {
 		return err
 	}
-	o.Admit, o.FilterDefinitions, o.Auth = h.admit, h.filterDefinitions, h.tokens.Authorizer
+	o.Admit, o.FilterDefinitions, o.Auth = h.servers.Admit, h.filterDefinitions, h.tokens.Authorizer
 	o.AdmitRoots = h.approvals.AdmitRoots
 	o.Consent, o.ClientMayConsent = h.questions.calls.Consent, h.questions.clientMayConsent
 	if h.questions.answersServers() {
@@ -286,136 +274,20 @@ func (h *hostProcess) asksHere() bool {
 	return !h.yes
 }
 
-// load reads the configuration file.
-func (h *hostProcess) load(strict bool, ask inputFunc) ([]host.Upstream, error) {
+// readConfig reads the servers of the configuration file. One that runs already is read strictly, and asks nothing.
+func (h *hostProcess) readConfig(again bool) ([]host.Upstream, error) {
+	strict, ask := h.strict, h.main.inputFunc()
+	switch {
+	case again:
+		strict, ask = true, h.main.rememberedInput
+	case h.startsNothing:
+		ask = placeholder
+	}
 	c, err := h.main.loadConfig(h.path, strict, ask)
 	if err != nil {
 		return nil, err
 	}
-	return h.selected(h.underPolicy(c.Upstreams)), nil
-}
-
-// configured returns the upstreams of the configuration as it was read last.
-func (h *hostProcess) configured() []host.Upstream {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.upstreams
-}
-
-// underPolicy returns the upstreams that the managed policy allows now.
-func (h *hostProcess) underPolicy(all []host.Upstream) []host.Upstream {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	allowed, denied := h.main.applyPolicy(h.policy, all, func(key string) *host.Upstream { return h.admitted[key] })
-	h.denied, h.allDenied = denied, len(allowed) == 0 && len(all) > 0
-	return allowed
-}
-
-// selected returns the upstream with the key of only, or all if there is none, so that
-// the error can list them.
-func (h *hostProcess) selected(all []host.Upstream) []host.Upstream {
-	i := slices.IndexFunc(all, func(u host.Upstream) bool { return u.Key == h.only })
-	if i < 0 {
-		return all
-	}
-	return all[i : i+1]
-}
-
-// reload applies the current content of the file. If that has errors, nothing changes.
-func (h *hostProcess) reload() error {
-	if h.path == "" {
-		return errors.New("the demonstration has no configuration")
-	}
-	h.reloading.Lock()
-	defer h.reloading.Unlock()
-	h.noteVersion()
-	if err := h.reloadPolicy(); err != nil {
-		h.main.Message("%s\n  all servers are stopped", terminal.Clean(err.Error()))
-		h.gateway.Reload(nil)
-		return err
-	}
-	upstreams, err := h.load(true, h.main.rememberedInput)
-	if err != nil {
-		h.main.Message("configuration: %s\n  the running servers are unchanged", terminal.Clean(err.Error()))
-		h.reloadGateway(h.underPolicy(h.configured()))
-		h.recordDenials()
-		return err
-	}
-	h.recordDenials()
-	h.audit.Hide(h.main.secrets.configure(upstreams))
-	h.mu.Lock()
-	h.upstreams = upstreams
-	h.mu.Unlock()
-	h.reloadGateway(upstreams)
-	h.main.Message("configuration: reloaded")
-	return nil
-}
-
-// noteVersion notes the version of the file, which is read next.
-func (h *hostProcess) noteVersion() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.version = fileVersionOf(h.path)
-}
-
-// hasChanged reports whether the file has changed since it was last read.
-func (h *hostProcess) hasChanged() bool {
-	now := fileVersionOf(h.path)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return now != h.version
-}
-
-// admit returns an upstream as it is started or connected to, if it is approved. From then on
-// the values of its references are in no log.
-func (h *hostProcess) admit(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
-	if err := h.currentPolicy().Check(u); err != nil {
-		return nil, err
-	}
-	admitted, err := h.admitApproved(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	h.audit.Hide(h.main.secrets.resolve(admitted))
-	if err := h.currentPolicy().Check(admitted); err != nil { // its references are known now
-		return nil, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.admitted[u.Key] = admitted
-	return admitted, nil
-}
-
-// admitApproved is admit without the managed policy. The lock file is compared before the user is asked,
-// and again once the files that run are known.
-func (h *hostProcess) admitApproved(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
-	if err := definition.CheckLock(u); err != nil {
-		return nil, err
-	}
-	admitted, err := h.approveAndAdmit(ctx, u)
-	if err == nil {
-		err = definition.CheckLock(admitted)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return admitted, nil
-}
-
-// approveAndAdmit admits an upstream that is approved. With --yes it approves what it is.
-func (h *hostProcess) approveAndAdmit(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
-	admitted, err := h.approvals.Admit(ctx, u)
-	if !errors.Is(err, host.ErrNeedsApproval) || !h.approvesAll(ctx) {
-		return admitted, err
-	}
-	p, err := h.approvals.Check(ctx, u)
-	if err == nil && p != nil {
-		err = h.approveServer(ctx, p, "by --yes")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return h.approvals.Admit(ctx, u)
+	return c.Upstreams, nil
 }
 
 // recordDecision writes a decision to the audit log. It prints withheld definitions and
@@ -476,87 +348,11 @@ func (h *hostProcess) startWatching(ctx context.Context) (end func()) {
 	}
 	go func() {
 		defer close(ended)
-		h.watchFiles(ctx, reload)
+		h.servers.Watch(ctx, reload)
 	}()
 	return func() {
 		signal.Stop(reload)
 		cancel()
 		<-ended
 	}
-}
-
-// watchInterval is how often the files are checked.
-const watchInterval = 500 * time.Millisecond
-
-// watchFiles reloads the configuration when the file changes or reload receives, and
-// retries upstreams after approvals and sign-ins, until ctx is done.
-func (h *hostProcess) watchFiles(ctx context.Context, reload <-chan os.Signal) {
-	if h.path == "" {
-		return
-	}
-	approved, signedIn := h.state.Version(approval.Section), h.tokens.Version()
-	defined := h.state.Version(definition.Section)
-	managed := h.main.policyVersion
-	tick := time.NewTicker(watchInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-reload:
-			_ = h.reload() // it prints its error
-		case <-tick.C:
-			if h.hasChanged() {
-				_ = h.reload()
-			}
-			if now := fileVersionOf(policyPlace.String()); now != managed {
-				managed = now
-				_ = h.reload()
-			}
-			if now := h.state.Version(approval.Section); now != approved {
-				approved = now
-				h.stopRevoked(ctx)
-				h.retryBlocked()
-			}
-			if now := h.state.Version(definition.Section); now != defined {
-				defined = now
-				h.retryBlocked()
-			}
-			if now := h.tokens.Version(); now != signedIn {
-				signedIn = now
-				h.retrySignedIn(ctx)
-			}
-		}
-	}
-}
-
-// retryBlocked retries the upstreams that need an approval or a sign-in.
-func (h *hostProcess) retryBlocked() {
-	for _, s := range h.gateway.Status() {
-		if s.State == host.NeedsApproval || s.State == host.NeedsSignIn || s.WaitingCount > 0 {
-			h.gateway.Retry(s.Key)
-		}
-	}
-}
-
-// retrySignedIn retries the upstreams that need a sign-in, after one in this process or another.
-func (h *hostProcess) retrySignedIn(ctx context.Context) {
-	for _, s := range h.gateway.Status() {
-		if len(s.MissingScopes) > 0 && !h.lacksScopes(ctx, s.Key) {
-			h.gateway.ClearMissingScopes(s.Key)
-		}
-	}
-	h.retryBlocked()
-}
-
-// lacksScopes reports whether the last sign-in at an upstream has not requested scopes that a refused call has lacked.
-func (h *hostProcess) lacksScopes(ctx context.Context, key string) bool {
-	h.mu.Lock()
-	u := h.admitted[key]
-	h.mu.Unlock()
-	if u == nil { // it was never connected to
-		return false
-	}
-	missing, err := h.tokens.MissingScopes(ctx, u)
-	return err != nil || len(missing) > 0
 }

@@ -112,7 +112,7 @@ func (h *hostProcess) openInspected(o *gateway.Options) {
 	if h.inspected.Command != nil {
 		u.Target, u.Transport = h.inspected.Command, "over stdio"
 	}
-	h.upstreams = []host.Upstream{u}
+	h.servers.Use([]host.Upstream{u})
 	if tokens, err := h.main.tokenStore(); err == nil { // without a directory there are no tokens
 		o.Auth = tokens.Authorizer
 	}

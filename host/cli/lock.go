@@ -53,10 +53,11 @@ func (v *lockCommand) run(ctx context.Context, m *Main, operands []string) error
 	if err := v.openForApproval(m); err != nil {
 		return err
 	}
-	if len(v.upstreams) == 0 || v.upstreams[0].Origin.Project == "" {
+	servers := v.servers.Servers()
+	if len(servers) == 0 || servers[0].Origin.Project == "" {
 		return usagef("%s is your own file; a lock is for the file of a project", v.path)
 	}
-	project := v.upstreams[0].Origin.Project
+	project := servers[0].Origin.Project
 	if v.check {
 		return v.compare(ctx, m, project)
 	}
@@ -65,7 +66,7 @@ func (v *lockCommand) run(ctx context.Context, m *Main, operands []string) error
 
 // write writes the lock file.
 func (v *lockCommand) write(ctx context.Context, m *Main, project string) error {
-	upstreams, err := v.withFiles(ctx, v.upstreams)
+	upstreams, err := v.withFiles(ctx, v.servers.Servers())
 	if err != nil {
 		return codedErrorf(exitUnreachable, "%w", err)
 	}
@@ -85,16 +86,18 @@ func (v *lockCommand) write(ctx context.Context, m *Main, project string) error 
 		return err
 	}
 	m.Info("%s is written: %d servers", path, len(now.Servers))
-	for i := range v.upstreams {
-		m.warnOfLockedArguments(&v.upstreams[i])
+	servers := v.servers.Servers()
+	for i := range servers {
+		m.warnOfLockedArguments(&servers[i])
 	}
 	return nil
 }
 
 // checkApproved returns an error if a server is not approved as it is now.
 func (v *lockCommand) checkApproved(ctx context.Context, m *Main) error {
-	for i := range v.upstreams {
-		u := &v.upstreams[i]
+	servers := v.servers.Servers()
+	for i := range servers {
+		u := &servers[i]
 		switch pending, err := v.approvals.Check(ctx, u); {
 		case err != nil:
 			return err
@@ -148,7 +151,7 @@ func (v *lockCommand) compared() string {
 
 // current returns the lock as it is now, and why it is not complete.
 func (v *lockCommand) current(ctx context.Context, m *Main) (now *definition.Lock, incomplete, err error) {
-	upstreams, unknown := v.withFiles(ctx, v.upstreams)
+	upstreams, unknown := v.withFiles(ctx, v.servers.Servers())
 	if unknown != nil {
 		unknown = codedErrorf(exitUnreachable, "%w", unknown)
 	}
@@ -169,12 +172,12 @@ func (v *lockCommand) listed(ctx context.Context, m *Main, configured []host.Ups
 	if v.checkYes(); !v.yes {
 		return nil, nil, codedErrorf(exitConsent, "nothing was started")
 	}
-	upstreams := slices.Clone(v.upstreams)
+	upstreams := slices.Clone(v.servers.Servers())
 	for i := range upstreams {
 		upstreams[i].Settings.Lazy = false
 	}
 	v.gateway = gateway.New(upstreams, &gateway.Options{
-		Admit: v.admit, FilterDefinitions: v.filterDefinitions, Auth: v.tokens.Authorizer, OnDecision: v.audit.Write, Logger: m.logger(),
+		Admit: v.servers.Admit, FilterDefinitions: v.filterDefinitions, Auth: v.tokens.Authorizer, OnDecision: v.audit.Write, Logger: m.logger(),
 	})
 	m.onClose(v.gateway.Close)
 	v.gateway.Start(ctx)

@@ -19,6 +19,7 @@ import (
 	"github.com/fondaco/fondaco/host/engine"
 	"github.com/fondaco/fondaco/host/policy"
 	"github.com/fondaco/fondaco/host/state"
+	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/host/userkey"
 )
@@ -34,8 +35,8 @@ type Main struct {
 	operands []string
 	// givenFlags are the names of the flags that the command line has, without dashes.
 	givenFlags    []string
-	policy        *policy.Policy // nil without a managed policy
-	policyVersion fileVersion    // of the file when it was read
+	policy        *policy.Policy         // nil without a managed policy
+	policyVersion supervisor.FileVersion // of the file when it was read
 	closers       []func()
 	// running returns the servers whose programs have not ended; nil without a host in this process.
 	running        atomic.Pointer[func() []string]

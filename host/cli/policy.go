@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/policy"
+	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -45,7 +46,7 @@ func (m *Main) loadPolicy() (err error) {
 	case helpEntry.name, versionEntry.name, completionEntry.name, auditEntry.name, policyEntry.name, reportEntry.name, diffEntry.name:
 		return nil
 	}
-	m.policyVersion = fileVersionOf(policyPlace.String()) // before it is read, so that no change is missed
+	m.policyVersion = supervisor.VersionOf(policyPlace.String()) // before it is read, so that no change is missed
 	if m.policy, err = readPolicy(); err != nil {
 		return &codedError{exitPolicy, err}
 	}
@@ -105,29 +106,6 @@ func (m *Main) checkDirect(t mcpclient.Target) error {
 		return err
 	}
 	return m.checkPolicy(u)
-}
-
-// applyPolicy returns the servers that the managed policy allows, with settings as strict as
-// it wants, and those that it denies, which it prints. started has servers as they were started
-// last.
-func (m *Main) applyPolicy(p *policy.Policy, all []host.Upstream, started func(key string) *host.Upstream) (allowed []host.Upstream, denied []policyDenial) {
-	for _, u := range all {
-		err := p.Check(&u)
-		if last := started(u.Key); err == nil && last != nil {
-			err = p.Check(last) // its references are known
-		}
-		if err != nil {
-			m.Message("  denied     %s", terminal.CleanLine(err.Error()))
-			denied = append(denied, policyDenial{u.Key, err})
-			continue
-		}
-		u, changed := p.Restrict(u)
-		for _, c := range changed {
-			m.Message("  restricted %s: %s, by the managed policy", u.Key, c)
-		}
-		allowed = append(allowed, u)
-	}
-	return allowed, denied
 }
 
 func (v *policyCommand) run(_ context.Context, m *Main, operands []string) error {
@@ -223,23 +201,4 @@ func (m *Main) checkDemonstration(u *host.Upstream) error {
 		return err
 	}
 	return m.checkPolicy(u)
-}
-
-// currentPolicy returns the managed policy that holds now.
-func (h *hostProcess) currentPolicy() *policy.Policy {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.policy
-}
-
-// reloadPolicy reads the managed policy again. If it cannot be read no server may run.
-func (h *hostProcess) reloadPolicy() error {
-	p, err := readPolicy()
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.policy = p
-	return nil
 }

@@ -46,7 +46,7 @@ func (h *hostProcess) recordCarryOver(u *host.Upstream, changes []string) {
 
 // serverQuestions returns what the servers need approval for.
 func (h *hostProcess) serverQuestions(ctx context.Context) ([]approval.Question, error) {
-	return h.approvals.Questions(ctx, h.configured())
+	return h.approvals.Questions(ctx, h.servers.Servers())
 }
 
 // approveServer records and stores an approval. One that cannot be recorded is not stored.
@@ -158,36 +158,16 @@ func pendingOf(all []approval.Question) (pending []pendingApproval) {
 // askForInputs asks for the inputs of the servers that are approved. For other servers it asks
 // nothing, because the user has not approved where the inputs are sent.
 func (h *hostProcess) askForInputs(ctx context.Context) {
-	for i := range h.upstreams {
+	servers := h.servers.Servers()
+	for i := range servers {
 		if h.approvals == nil || h.main.inputFunc() == nil {
 			break
 		}
-		_, _ = h.admit(ctx, &h.upstreams[i]) // the start reports the error
+		_, _ = h.servers.Admit(ctx, &servers[i]) // the start reports the error
 	}
 	h.main.answering.Lock()
 	defer h.main.answering.Unlock()
 	h.main.inputsAsked = true
-}
-
-// stopRevoked stops the servers whose approval was revoked. They are started again when
-// they are approved.
-func (h *hostProcess) stopRevoked(ctx context.Context) {
-	h.reloading.Lock()
-	defer h.reloading.Unlock()
-	all, statuses := h.configured(), h.gateway.Status()
-	remaining := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool {
-		i := slices.IndexFunc(statuses, func(s host.Status) bool { return s.Key == u.Key })
-		if i < 0 || statuses[i].State == host.NeedsApproval {
-			return false
-		}
-		p, err := h.approvals.Check(ctx, &u)
-		return err == nil && p != nil && p.Before == nil && !h.yes
-	})
-	if len(remaining) == len(all) {
-		return
-	}
-	h.reloadGateway(remaining) // ends their connections and processes
-	h.reloadGateway(all)
 }
 
 // showServerQuestion prints what the user is asked to approve: all of it, or what fits on a

@@ -250,7 +250,7 @@ func (e *serverFlags) startHost(ctx context.Context, m *Main, key string, p *ser
 		return nil, err
 	}
 	m.onClose(h.startQuestions(ctx, ""))
-	w := m.StartProgress("starting servers: %d", len(h.upstreams))
+	w := m.StartProgress("starting servers: %d", len(h.servers.Servers()))
 	h.gateway.Start(ctx)
 	w.Stop()
 	if ctx.Err() != nil {

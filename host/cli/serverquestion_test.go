@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -350,7 +351,7 @@ func TestConsoleGetsTheImagesOfASamplingRequest(t *testing.T) {
 		if text := typed(""); !strings.Contains(text, "1 user     (an image, image/png, 6 bytes)") || strings.Contains(text, "pixels") {
 			t.Errorf("got %s, want the image named", text)
 		}
-		s := &consoleSource{host: &hostProcess{main: q.main, questions: q, gateway: gateway.New(nil, nil)}}
+		s := &consoleSource{host: &hostProcess{main: q.main, questions: q, gateway: gateway.New(nil, nil), servers: new(supervisor.Supervisor)}}
 		inbox := s.Inbox(t.Context())
 		if len(inbox.Questions) != 1 || !slices.Equal(inbox.Questions[0].Files, []console.File{{Name: "1 user", MIMEType: "image/png", Bytes: 6, Kept: true}}) {
 			t.Fatalf("got %+v, want the image", inbox)

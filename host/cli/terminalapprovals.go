@@ -232,7 +232,7 @@ func (a *approvalQuestions) readStates(ctx context.Context) (pending []*approval
 	var blocked []host.Upstream
 	var changes []*approvalQuestion
 	var failed []error
-	for _, u := range a.host.configured() {
+	for _, u := range a.host.servers.Servers() {
 		i := slices.IndexFunc(statuses, func(s host.Status) bool { return s.Key == u.Key })
 		switch {
 		case i < 0:

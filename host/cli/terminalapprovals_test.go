@@ -17,6 +17,7 @@ import (
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -40,13 +41,14 @@ func newApprovalTest(t *testing.T) *approvalTest {
 	m := newTestMain(t, "", a.words)
 	h := &hostProcess{
 		main: m, definitions: definition.New(a.store, nil), approvals: approval.New(a.store, approval.Options{}),
-		upstreams: []host.Upstream{{Key: "one", Target: mcpclient.InProcess(a.server), Settings: host.Settings{Trust: host.TrustAsk, Share: true}}},
+		servers: new(supervisor.Supervisor),
 	}
+	h.servers.Use([]host.Upstream{{Key: "one", Target: mcpclient.InProcess(a.server), Settings: host.Settings{Trust: host.TrustAsk, Share: true}}})
 	var err error
 	if h.state, err = m.userState(); err != nil {
 		t.Fatal(err)
 	}
-	h.gateway = gateway.New(h.upstreams, &gateway.Options{FilterDefinitions: h.filterDefinitions, Logger: slog.New(slog.DiscardHandler)})
+	h.gateway = gateway.New(h.servers.Servers(), &gateway.Options{FilterDefinitions: h.filterDefinitions, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(h.gateway.Close)
 	h.gateway.Start(t.Context())
 	a.approvalQuestions = newApprovalQuestions(h)

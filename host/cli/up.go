@@ -120,7 +120,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 		if err := v.askForServers(ctx); err != nil {
 			return err
 		}
-		m.Message("starting the servers of the configuration: %d", len(v.upstreams))
+		m.Message("starting the servers of the configuration: %d", len(v.servers.Servers()))
 	}
 	if v.replicas, err = v.joinReplicas(ctx, listener); err != nil {
 		return err
