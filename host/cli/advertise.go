@@ -10,7 +10,7 @@ import (
 
 // joinReplicas makes this host one of those that use the store. It returns nil if there is no such store.
 func (v *upCommand) joinReplicas(ctx context.Context, listener net.Listener) (*httpserver.Replicas, error) {
-	if v.main.shared == nil {
+	if !v.main.storage().IsShared() {
 		return nil, nil
 	}
 	address, err := v.advertised(listener.Addr().(*net.TCPAddr))

@@ -33,7 +33,7 @@ func (v *approvalsCommand) declare(f *flag.FlagSet) {
 }
 
 func (v *approvalsCommand) run(ctx context.Context, m *Main, operands []string) error {
-	s, err := m.userState()
+	s, err := m.storage().State()
 	if err != nil {
 		return err
 	}

@@ -46,30 +46,26 @@ func (v *auditCommand) run(ctx context.Context, m *Main, operands []string) erro
 	if len(operands) != 1 {
 		return usagef("want verify or search")
 	}
-	state, err := stateDir(m.Getenv)
+	path, key, err := m.storage().AuditFile(ctx)
 	if err != nil {
 		return err
 	}
 	switch operands[0] {
 	case "verify":
-		return v.verify(ctx, m, state)
+		return v.verify(ctx, m, path)
 	case "search":
-		return v.search(ctx, m, state)
+		return v.search(ctx, m, path, key)
 	}
 	return usagef("found %q, want verify or search%s", operands[0], didYouMean(operands[0], []string{"verify", "search"}))
 }
 
-func (v *auditCommand) verify(ctx context.Context, m *Main, state string) error {
-	key, err := m.derivedKey(state, auditPurpose)(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := audit.Verify(ctx, auditPath(state), key, m.auditCounts(state))
+func (v *auditCommand) verify(ctx context.Context, m *Main, path string) error {
+	r, err := m.storage().VerifyAudit(ctx)
 	if err != nil {
 		return err
 	}
 	if v.json {
-		if err := m.WriteDocument(terminal.Document{"path": auditPath(state), "report": r}); err != nil {
+		if err := m.WriteDocument(terminal.Document{"path": path, "report": r}); err != nil {
 			return err
 		}
 	} else {
@@ -80,7 +76,7 @@ func (v *auditCommand) verify(ctx context.Context, m *Main, state string) error 
 		}
 	}
 	m.Info("%s: lines: %d, processes: %d, files: %d; removed by age or size: %d, counted in other lines: %d, incomplete: %d",
-		auditPath(state), r.Lines, r.Writers, r.Files, r.Removed, r.Summed, r.Incomplete)
+		path, r.Lines, r.Writers, r.Files, r.Removed, r.Summed, r.Incomplete)
 	if !r.OK() {
 		return codedErrorf(exitInternal, "the audit log is not as it was written")
 	}
@@ -100,13 +96,9 @@ func describeProblem(p audit.Problem) string {
 	return strings.Join(append(parts, p.Text), ": ")
 }
 
-func (v *auditCommand) search(ctx context.Context, m *Main, state string) (err error) {
+func (v *auditCommand) search(ctx context.Context, m *Main, path string, key []byte) (err error) {
 	if all := audit.Decisions(); v.query.Decision != "" && !slices.Contains(all, v.query.Decision) {
 		return usagef("--decision %q%s: want one of %s", v.query.Decision, didYouMean(v.query.Decision, all), strings.Join(all, ", "))
-	}
-	key, err := m.derivedKey(state, auditPurpose)(ctx)
-	if err != nil {
-		return err
 	}
 	q := &v.query
 	now := time.Now()
@@ -122,7 +114,7 @@ func (v *auditCommand) search(ctx context.Context, m *Main, state string) (err e
 		}
 		q.Arguments = audit.ArgumentsCode(key, host.ArgumentsDigest(jsontext.Value(v.arguments)))
 	}
-	found, left, err := lastRecords(ctx, auditPath(state), key, q, v.limit)
+	found, left, err := lastRecords(ctx, path, key, q, v.limit)
 	if err != nil {
 		return err
 	}

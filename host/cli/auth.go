@@ -62,7 +62,7 @@ func (v *authCommand) run(ctx context.Context, m *Main, operands []string) error
 	case len(named) > 1, len(named) == 0 && action != "status":
 		return usagef("found %d servers, want one", len(named))
 	}
-	w, err := m.tokenStore()
+	w, err := m.storage().Tokens()
 	if err != nil {
 		return err
 	}
@@ -83,20 +83,6 @@ func (v *authCommand) run(ctx context.Context, m *Main, operands []string) error
 		return v.logout(ctx, m, w, &servers[0])
 	}
 	return v.status(ctx, m, w, servers)
-}
-
-// tokenStore returns the store of the user's tokens for servers.
-func (m *Main) tokenStore() (*signin.TokenStore, error) {
-	if shared, err := m.sharedState(); err != nil {
-		return nil, err
-	} else if shared != nil {
-		return signin.Open("", &signin.Options{Shared: shared, Logger: m.logger()}), nil
-	}
-	dir, err := stateDir(m.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	return signin.Open(dir, &signin.Options{Key: m.userKey(dir).Key, Logger: m.logger()}), nil
 }
 
 // servers returns the named server, or all servers of the configuration to which one can
@@ -171,7 +157,7 @@ func (v *authCommand) needsApproval(m *Main, server string) error {
 // resolveApproved expands the references of the servers that are approved. Of the others
 // nothing may be sent.
 func (v *authCommand) resolveApproved(ctx context.Context, m *Main, upstreams []host.Upstream) ([]host.Upstream, error) {
-	state, err := m.userState()
+	state, err := m.storage().State()
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/storage"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -116,7 +117,7 @@ func (m *Main) backupsOf(path string) (string, error) {
 		}
 		return filepath.Dir(path), nil
 	}
-	dir, err := stateDir(m.Getenv)
+	dir, err := storage.Dir(m.Getenv)
 	if err != nil {
 		return "", err
 	}

@@ -19,16 +19,11 @@ func (s *consoleSource) DecisionWords() []string { return audit.Decisions() }
 
 // Decisions implements console.AuditSource.
 func (s *consoleSource) Decisions(ctx context.Context, q console.AuditQuery, limit int) (found []console.Decision, more int, err error) {
-	m := s.host.main
-	state, err := stateDir(m.Getenv)
+	path, key, err := s.host.main.storage().AuditFile(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	key, err := m.derivedKey(state, auditPurpose)(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	records, more, err := lastRecords(ctx, auditPath(state), key, &audit.Query{Server: q.Server, Name: q.Name, Person: q.Person, Decision: q.Decision}, limit)
+	records, more, err := lastRecords(ctx, path, key, &audit.Query{Server: q.Server, Name: q.Name, Person: q.Person, Decision: q.Decision}, limit)
 	// A line is written when a call ends. It stands at the time when it began.
 	slices.SortStableFunc(records, func(a, b audit.Record) int { return a.Time.Compare(b.Time) })
 	for i := range slices.Backward(records) {
@@ -39,16 +34,7 @@ func (s *consoleSource) Decisions(ctx context.Context, q console.AuditQuery, lim
 
 // VerifyAudit implements console.AuditSource.
 func (s *consoleSource) VerifyAudit(ctx context.Context) (read string, problems []string, err error) {
-	m := s.host.main
-	state, err := stateDir(m.Getenv)
-	if err != nil {
-		return "", nil, err
-	}
-	key, err := m.derivedKey(state, auditPurpose)(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	r, err := audit.Verify(ctx, auditPath(state), key, m.auditCounts(state))
+	r, err := s.host.main.storage().VerifyAudit(ctx)
 	if err != nil {
 		return "", nil, err
 	}

@@ -83,7 +83,7 @@ func (v *doctorCommand) examineNamed(ctx context.Context, m *Main) error {
 	}
 	m.secrets.configure([]host.Upstream{*u})
 	o := v.options(m)
-	if tokens, err := m.tokenStore(); err == nil { // without a directory there are no tokens
+	if tokens, err := m.storage().Tokens(); err == nil { // without a directory there are no tokens
 		o.Authorizer = tokens.Authorizer
 	}
 	return v.finish(ctx, m, []*doctor.Report{v.examine(ctx, m, u, o, false)})

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/fondaco/fondaco/host/storage"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -67,6 +68,7 @@ func usagef(format string, args ...any) error {
 // exitCode returns the exit code of an error: its own, or that of its kind.
 func exitCode(err error) int {
 	own, hasOwn := errors.AsType[*codedError](err)
+	_, isSettings := errors.AsType[*storage.SettingsError](err)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
@@ -74,6 +76,8 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case hasOwn:
 		return own.code
+	case isSettings:
+		return exitUsage
 	case errors.Is(err, errTool):
 		return exitTool
 	case errors.Is(err, context.DeadlineExceeded):

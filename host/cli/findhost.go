@@ -163,7 +163,7 @@ func (m *Main) remoteTarget(ctx context.Context, url string, p *serverConn, o *m
 // useStoredToken makes a connection to a server over HTTP use the token of a sign-in, unless the
 // options have a header Authorization.
 func (m *Main) useStoredToken(target mcpclient.Target, o *mcpclient.Options) {
-	w, err := m.tokenStore()
+	w, err := m.storage().Tokens()
 	if err != nil { // without a directory there are no tokens
 		return
 	}

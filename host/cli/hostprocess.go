@@ -18,6 +18,7 @@ import (
 	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/httpserver"
 	"github.com/fondaco/fondaco/host/signin"
+	"github.com/fondaco/fondaco/host/storage"
 	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/host/telemetry"
 	"github.com/fondaco/fondaco/host/terminal"
@@ -47,7 +48,7 @@ type hostProcess struct {
 
 	path        string // of the configuration in use; empty for the demonstration
 	approvals   *approval.Store
-	state       stateStore
+	state       storage.State
 	definitions *definition.Store
 	audit       *audit.Log
 	tokens      *signin.TokenStore // nil for the demonstration
@@ -177,6 +178,21 @@ func (h *hostProcess) findConfig(m *Main) {
 	})
 }
 
+// useEngine makes the gateway keep sessions and their events in the store of the host, if there is one.
+func (h *hostProcess) useEngine(o *gateway.Options) (err error) {
+	if h.engine == nil {
+		return nil
+	}
+	if o.Store, err = h.engine.Part("server"); err != nil {
+		return err
+	}
+	if o.HTTP == nil {
+		o.HTTP = new(mcpserver.HTTPOptions)
+	}
+	o.Bus, o.HTTP.Events = h.engine.Bus, h.engine.Events
+	return nil
+}
+
 // openForApproval is open for a command that starts nothing, or starts servers for itself alone.
 func (h *hostProcess) openForApproval(m *Main) error {
 	if h.findConfig(m); h.path == "" {
@@ -199,7 +215,7 @@ func (h *hostProcess) openStores(o *gateway.Options) (err error) {
 
 // openUserStores opens approvals, audit log and token store for the upstreams of the configuration.
 func (h *hostProcess) openUserStores(o *gateway.Options) (err error) {
-	if h.state, err = h.main.userState(); err != nil {
+	if h.state, err = h.main.storage().State(); err != nil {
 		return err
 	}
 	var approved mcp.Store = h.state
@@ -211,14 +227,14 @@ func (h *hostProcess) openUserStores(o *gateway.Options) (err error) {
 	}
 	h.definitions = definition.New(approved, &definition.Options{Secrets: h.secrets})
 	var settings host.AuditSettings
-	if h.audit, settings, err = h.main.openAudit(); err != nil {
+	if h.audit, settings, err = h.main.storage().OpenAudit(); err != nil {
 		return err
 	}
 	h.main.recordDecision = h.audit.Write
 	h.recordDenials()
 	o.RecordFirst = settings.First || settings.RequireSyslog
 	h.audit.Hide(h.main.secrets.configure(h.servers.Servers()))
-	if h.tokens, err = h.main.tokenStore(); err != nil {
+	if h.tokens, err = h.main.storage().Tokens(); err != nil {
 		return err
 	}
 	if h.questions, err = h.main.openQuestions(h.recordDecision); err != nil {
@@ -236,7 +252,7 @@ func (h *hostProcess) openUserStores(o *gateway.Options) (err error) {
 // openRevocations reads what the user has revoked. It returns nil if no client needs credentials and the user has no
 // directory for state.
 func (h *hostProcess) openRevocations(ctx context.Context, required bool) (*httpserver.Revocations, error) {
-	store, err := h.main.userState()
+	store, err := h.main.storage().State()
 	if err != nil && !required {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host/httpserver"
+	"github.com/fondaco/fondaco/host/storage"
 	"github.com/fondaco/fondaco/host/tlsserver"
 )
 
@@ -75,7 +76,7 @@ func (p *httpTransport) config(m *Main) (c *tls.Config, err error) {
 		c, err = tlsserver.Files(p.certFile, p.keyFile, m.logger())
 	case len(p.domains) > 0:
 		var state string
-		if state, err = stateDir(m.Getenv); err != nil {
+		if state, err = storage.Dir(m.Getenv); err != nil {
 			return nil, err
 		}
 		directory, _ := m.Getenv(acmeDirectory)

@@ -113,7 +113,7 @@ func (h *hostProcess) openInspected(o *gateway.Options) {
 		u.Target, u.Transport = h.inspected.Command, "over stdio"
 	}
 	h.servers.Use([]host.Upstream{u})
-	if tokens, err := h.main.tokenStore(); err == nil { // without a directory there are no tokens
+	if tokens, err := h.main.storage().Tokens(); err == nil { // without a directory there are no tokens
 		o.Auth = tokens.Authorizer
 	}
 	h.questions = h.main.newQuestions(new(mcpserver.MemoryStore), h.recordDecision)

@@ -11,7 +11,6 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 	claim.Limit(t, "arguments that `fondaco call` reads from standard input", claim.Bytes(maxArguments))
 	claim.Limit(t, "time for a shell completion", completionTime)
 	claim.Limit(t, "resources that `fondaco watch` watches if no URI is given", maxWatched)
-	claim.Limit(t, "opening the engine of `--store`", openTimeout)
 	claim.Limit(t, "waiting for the answer of a running host on its control socket", answerTime)
 	claim.Limit(t, "arguments that a question shows: on the terminal; in the inbox", maxShownArguments)
 	claim.Limit(t, "time after a question about the approval of a server that was denied, or has ended, until the terminal asks about that server again; the longest", approvalPause, maxApprovalPause)

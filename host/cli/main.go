@@ -16,12 +16,10 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/engine"
 	"github.com/fondaco/fondaco/host/policy"
-	"github.com/fondaco/fondaco/host/state"
+	"github.com/fondaco/fondaco/host/storage"
 	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/host/terminal"
-	"github.com/fondaco/fondaco/host/userkey"
 )
 
 // Main is one run of the program: ParseFlags, Run and Close, in this order.
@@ -44,10 +42,8 @@ type Main struct {
 	inputsAsked    bool              // guarded by answering: the user is asked for no further input
 	briefNotes     bool              // the notes about a configuration are counted, not printed
 	answers        map[string]string // guarded by answering: to inputs of the configuration
-	key            *userkey.Source   // nil before the first use of userKey
-	storeURL       string            // what --store says; empty without the flag
-	engine         *engine.Engine    // nil before the first use of openEngine, and without a store
-	shared         *state.Shared     // nil before the first use of sharedState
+	storeURL       string            // what --store says, set before the first use of storage; empty without the flag
+	kept           *storage.Storage  // nil before the first use of storage
 	recordDecision auditFunc         // nil before the first use of commandAudit
 	secrets        knownSecrets
 }
@@ -210,3 +206,12 @@ func (m *Main) onClose(f func()) { m.closers = append(m.closers, f) }
 
 // program is the name of the program for commands to paste.
 func (m *Main) program() string { return host.ShellQuote(filepath.ToSlash(m.Args[0])) }
+
+// storage returns what the user keeps, until Close.
+func (m *Main) storage() *storage.Storage {
+	if m.kept == nil {
+		m.kept = storage.New(storage.Options{Env: m.Getenv, Address: m.storeURL, Keys: m.sharedKeys, Policy: m.policy, Message: m.Message, Logger: m.logger()})
+		m.onClose(m.kept.Close)
+	}
+	return m.kept
+}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/storage"
 	"github.com/fondaco/fondaco/host/userfile"
 )
 
@@ -16,7 +17,7 @@ import (
 // clients.tokens in the directory of the state. If it does not exist it is created, with
 // one token.
 func (m *Main) ownTokenFile() (string, error) {
-	dir, err := stateDir(m.Getenv)
+	dir, err := storage.Dir(m.Getenv)
 	if err != nil {
 		return "", err
 	}

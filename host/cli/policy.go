@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/policy"
+	"github.com/fondaco/fondaco/host/storage"
 	"github.com/fondaco/fondaco/host/supervisor"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -63,7 +64,7 @@ func (m *Main) loadPolicy() (err error) {
 
 // flagVariables are the variables that stand for flags. A policy that forbids the flag forbids
 // the variable.
-var flagVariables = []struct{ flag, variable string }{{"url", urlVariable}, {"token", tokenVariable}, {"store", storeVariable}}
+var flagVariables = []struct{ flag, variable string }{{"url", urlVariable}, {"token", tokenVariable}, {"store", storage.AddressVariable}}
 
 // readPolicy reads the managed policy, nil if there is none.
 func readPolicy() (*policy.Policy, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/storage"
 	"github.com/fondaco/fondaco/host/terminal"
 )
 
@@ -103,7 +104,7 @@ func (m *Main) configuredUpstream(path, name string) *host.Upstream {
 type serverState struct {
 	main      *Main
 	record    auditFunc
-	values    stateStore
+	values    storage.State
 	approvals *approval.Store
 	questions *userQuestions
 }
@@ -114,7 +115,7 @@ func (m *Main) openServerState() (s *serverState, err error) {
 	if s.record, err = m.commandAudit(); err != nil {
 		return nil, err
 	}
-	if s.values, err = m.userState(); err != nil {
+	if s.values, err = m.storage().State(); err != nil {
 		return nil, err
 	}
 	if s.approvals, err = m.newApprovals(s.values, nil); err != nil {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/audit"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/terminal"
 )
@@ -159,17 +158,7 @@ func (shown *reportedConfig) add(m *Main, r *faultReport, path string) {
 
 // auditReport verifies the audit log.
 func (m *Main) auditReport(ctx context.Context, r *faultReport) (verified reportedAudit) {
-	state, err := stateDir(m.Getenv)
-	if err != nil {
-		r.problem("audit log", err)
-		return verified
-	}
-	key, err := m.derivedKey(state, auditPurpose)(ctx)
-	if err != nil {
-		r.problem("audit log", err)
-		return verified
-	}
-	found, err := audit.Verify(ctx, auditPath(state), key, m.auditCounts(state))
+	found, err := m.storage().VerifyAudit(ctx)
 	if err != nil {
 		r.problem("audit log", err)
 		return verified

@@ -42,7 +42,7 @@ func (v *revokeCommand) declare(f *flag.FlagSet) {
 }
 
 func (v *revokeCommand) run(ctx context.Context, m *Main, operands []string) error {
-	store, err := m.userState()
+	store, err := m.storage().State()
 	if err != nil {
 		return err
 	}

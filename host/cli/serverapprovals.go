@@ -20,7 +20,7 @@ import (
 
 // newApprovals returns the approvals of the user. onCarryOver may be nil.
 func (m *Main) newApprovals(s mcp.Store, onCarryOver func(*host.Upstream, []string)) (*approval.Store, error) {
-	key, err := m.approvalKey()
+	key, err := m.storage().ApprovalKey()
 	if err != nil {
 		return nil, err
 	}

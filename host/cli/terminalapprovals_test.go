@@ -45,7 +45,7 @@ func newApprovalTest(t *testing.T) *approvalTest {
 	}
 	h.servers.Use([]host.Upstream{{Key: "one", Target: mcpclient.InProcess(a.server), Settings: host.Settings{Trust: host.TrustAsk, Share: true}}})
 	var err error
-	if h.state, err = m.userState(); err != nil {
+	if h.state, err = m.storage().State(); err != nil {
 		t.Fatal(err)
 	}
 	h.gateway = gateway.New(h.servers.Servers(), &gateway.Options{FilterDefinitions: h.filterDefinitions, Logger: slog.New(slog.DiscardHandler)})

@@ -68,7 +68,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 		return err
 	}
 	m.storeURL = v.store
-	if v.engine, err = m.openEngine(); err != nil {
+	if v.engine, err = m.storage().Engine(); err != nil {
 		return err
 	}
 	if err := v.auth.ensureTokens(m); err != nil {
@@ -172,7 +172,7 @@ func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary
 	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp", c.Link)
 	defer v.startQuestions(ctx, control.Path(control.Dir(m.Getenv), listener.Addr().(*net.TCPAddr).Port))()
 	defer v.questions.announceConsole(ctx, control.Path(control.Dir(m.Getenv), listener.Addr().(*net.TCPAddr).Port))()
-	defer m.watchShared(ctx)()
+	defer m.storage().Watch(ctx)()
 	defer v.startWatching(ctx)()
 	defer v.revoked.StartWatching(ctx)()
 	defer v.startUpstreams(ctx, func() {

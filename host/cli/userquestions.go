@@ -47,7 +47,7 @@ type userQuestions struct {
 
 // openQuestions returns the questions and grants of the user. onDecision records answers.
 func (m *Main) openQuestions(onDecision func(host.Decision) error) (*userQuestions, error) {
-	store, err := m.userState()
+	store, err := m.storage().State()
 	if err != nil {
 		return nil, err
 	}

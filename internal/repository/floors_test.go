@@ -134,6 +134,7 @@ var floors = []placement{
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	// The parts of a running host, which connect them.
 	{floor: 7, path: "host/httpserver", only: []string{"host", "host/control", "host/engine", "host/gateway", "host/gateway/link", "host/replica", "host/revocation", "mcp", "mcp/mcpauth", "mcp/mcpserver"}},
+	{floor: 7, path: "host/storage", only: []string{"host", "host/approval", "host/audit", "host/config", "host/definition", "host/engine", "host/policy", "host/revocation", "host/signin", "host/state", "host/terminal", "host/userkey", "mcp", "mcp/mcpserver"}},
 	{floor: 7, path: "host/supervisor", only: []string{"host", "host/definition", "host/gateway", "host/policy", "host/terminal"}},
 	// The commands.
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},

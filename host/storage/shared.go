@@ -1,4 +1,4 @@
-package cli
+package storage
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/fondaco/fondaco/host/approval"
 	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/host/engine"
-	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/revocation"
 	"github.com/fondaco/fondaco/host/signin"
 	"github.com/fondaco/fondaco/host/state"
@@ -21,45 +20,45 @@ import (
 )
 
 const (
-	// storeVariable names the store of the hosts for all commands.
-	storeVariable = "FONDACO_STORE"
+	// AddressVariable names the store of the hosts for all commands.
+	AddressVariable = "FONDACO_STORE"
 	// openTimeout is how long the store may take to be opened or to answer at the start.
 	openTimeout = 10 * time.Second
 )
 
-// openEngine returns the store that --store or the environment names, or nil without one.
-func (m *Main) openEngine() (*engine.Engine, error) {
-	fromEnv, _ := m.Getenv(storeVariable)
-	address := cmp.Or(m.storeURL, fromEnv)
-	if address == "" || m.engine != nil {
-		return m.engine, nil
+// Engine returns the store that the options or the environment name, or nil without one.
+func (s *Storage) Engine() (*engine.Engine, error) {
+	fromEnv, _ := s.opts.Env(AddressVariable)
+	address := cmp.Or(s.opts.Address, fromEnv)
+	if address == "" || s.engine != nil {
+		return s.engine, nil
 	}
-	keys, err := m.sharedKeys()
+	keys, err := s.opts.Keys()
 	if err != nil {
 		return nil, err
 	}
 	if len(keys) == 0 {
-		return nil, usagef("a store needs the variable %s, which has the keys that encrypt what is in it: want 32 random bytes in base64, as \"openssl rand -base64 32\" prints them", mcpserver.KeysVariable)
+		return nil, &SettingsError{fmt.Errorf("a store needs the variable %s, which has the keys that encrypt what is in it: want 32 random bytes in base64, as \"openssl rand -base64 32\" prints them", mcpserver.KeysVariable)}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	e, err := engine.Open(ctx, address, keys, m.logger())
+	e, err := engine.Open(ctx, address, keys, s.opts.Logger)
 	if err != nil {
 		return nil, err
 	}
-	m.engine = e
-	m.onClose(func() { _ = e.Close() })
+	s.engine = e
+	s.onClose(func() { _ = e.Close() })
 	return e, nil
 }
 
 // sharedState returns what several hosts share, or nil if they share nothing. What is in the file
 // of one process is not shared: other commands could not read it while the host runs.
-func (m *Main) sharedState() (*state.Shared, error) {
-	fromEnv, _ := m.Getenv(storeVariable)
-	if m.shared != nil || !engine.IsShared(cmp.Or(m.storeURL, fromEnv)) {
-		return m.shared, nil
+func (s *Storage) sharedState() (*state.Shared, error) {
+	fromEnv, _ := s.opts.Env(AddressVariable)
+	if s.shared != nil || !engine.IsShared(cmp.Or(s.opts.Address, fromEnv)) {
+		return s.shared, nil
 	}
-	e, err := m.openEngine()
+	e, err := s.Engine()
 	if err != nil {
 		return nil, err
 	}
@@ -71,31 +70,31 @@ func (m *Main) sharedState() (*state.Shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := state.Share(values, marks, e.Bus, approval.Section, definition.Section, definition.WaitingSection, revocation.Section, signin.Section)
+	shared := state.Share(values, marks, e.Bus, approval.Section, definition.Section, definition.WaitingSection, revocation.Section, signin.Section)
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	if err := s.Refresh(ctx); err != nil {
+	if err := shared.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	m.shared = s
-	return s, nil
+	s.shared = shared
+	return shared, nil
 }
 
-// approvalKey returns the function that finds the key of the digests in approvals. Hosts that share
+// ApprovalKey returns the function that finds the key of the digests in approvals. Hosts that share
 // approvals share the key, which was made once and does not change with those of the store.
-func (m *Main) approvalKey() (func(context.Context) ([]byte, error), error) {
-	shared, err := m.sharedState()
+func (s *Storage) ApprovalKey() (func(context.Context) ([]byte, error), error) {
+	shared, err := s.sharedState()
 	if err != nil {
 		return nil, err
 	}
 	if shared != nil {
 		return func(ctx context.Context) ([]byte, error) { return sharedSecret(ctx, shared, "approvals") }, nil
 	}
-	dir, err := stateDir(m.Getenv)
+	dir, err := Dir(s.opts.Env)
 	if err != nil {
 		return nil, err
 	}
-	return m.derivedKey(dir, "approvals"), nil
+	return s.derivedKey(dir, "approvals"), nil
 }
 
 // sharedSecret returns the secret of the hosts for a purpose. The first of them that needs it makes it.
@@ -120,40 +119,28 @@ func sharedSecret(ctx context.Context, s *state.Shared, purpose string) ([]byte,
 	return nil, errors.New("store: a value that was just written is gone")
 }
 
-// watchShared keeps known which parts of the shared state have changed, until stop is called.
-func (m *Main) watchShared(ctx context.Context) (stop func()) {
-	if m.shared == nil {
+// IsShared reports whether several hosts share what is kept. It is known once the state was opened.
+func (s *Storage) IsShared() bool { return s.shared != nil }
+
+// Watch keeps known which parts of the shared state have changed, until stop is called.
+func (s *Storage) Watch(ctx context.Context) (stop func()) {
+	if s.shared == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		m.shared.Watch(ctx, func(err error) {
+		s.shared.Watch(ctx, func(err error) {
 			if err != nil {
-				m.Message("the store does not answer; what is approved and revoked elsewhere is not known here until it does: %s", terminal.Clean(err.Error()))
+				s.opts.Message("the store does not answer; what is approved and revoked elsewhere is not known here until it does: %s", terminal.Clean(err.Error()))
 				return
 			}
-			m.Message("the store answers again")
+			s.opts.Message("the store answers again")
 		})
 	}()
 	return func() {
 		cancel()
 		<-ended
 	}
-}
-
-// useEngine makes the gateway keep sessions and their events in the store of the host, if there is one.
-func (h *hostProcess) useEngine(o *gateway.Options) (err error) {
-	if h.engine == nil {
-		return nil
-	}
-	if o.Store, err = h.engine.Part("server"); err != nil {
-		return err
-	}
-	if o.HTTP == nil {
-		o.HTTP = new(mcpserver.HTTPOptions)
-	}
-	o.Bus, o.HTTP.Events = h.engine.Bus, h.engine.Events
-	return nil
 }

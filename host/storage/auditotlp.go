@@ -1,4 +1,4 @@
-package cli
+package storage
 
 import (
 	"cmp"
@@ -18,25 +18,25 @@ import (
 
 // openAuditOTLP opens the collector of the audit log until Close. The variables of OpenTelemetry give headers and
 // certificates.
-func (m *Main) openAuditOTLP(collector string) (*audit.OTLP, error) {
-	header, err := otlpHeader(m.Getenv)
+func (s *Storage) openAuditOTLP(collector string) (*audit.OTLP, error) {
+	header, err := otlpHeader(s.opts.Env)
 	if err != nil {
 		return nil, err
 	}
-	transport, err := otlpTransport(m.Getenv)
+	transport, err := otlpTransport(s.opts.Env)
 	if err != nil {
 		return nil, err
 	}
 	sink, err := audit.OpenOTLP(audit.OTLPOptions{
-		Collector: collector, Header: header, Transport: transport, OnError: func(err error) { m.Message("audit log: %s", terminal.CleanLine(err.Error())) },
+		Collector: collector, Header: header, Transport: transport, OnError: func(err error) { s.opts.Message("audit log: %s", terminal.CleanLine(err.Error())) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	m.onClose(func() {
+	s.onClose(func() {
 		sink.Close()
 		if n := sink.Dropped(); n > 0 {
-			m.Message("audit log: lines that the collector did not get: %d", n)
+			s.opts.Message("audit log: lines that the collector did not get: %d", n)
 		}
 	})
 	return sink, nil
