@@ -113,8 +113,8 @@ func (e *envelope) readClient(s *scanner) {
 	}
 }
 
-// readResult reads a result. Of one that has features or their contents, which can be long, it leaves out the rest:
-// such a result is no error of a tool and asks nothing.
+// readResult reads a result. It leaves out what follows the features of a list or their contents, which can be long,
+// unless there may be more to read.
 func (e *envelope) readResult(s *scanner) {
 	for name := range s.members() {
 		switch string(name) {
@@ -125,11 +125,22 @@ func (e *envelope) readResult(s *scanner) {
 		case "isError":
 			e.toolError = string(s.value()) == "true"
 		case "tools", "prompts", "resources", "resourceTemplates", "contents", "messages":
-			if e.id != nil {
+			if e.id != nil && !mayHaveMore(s.data[s.at:]) {
 				s.end()
 			}
 		}
 	}
+}
+
+// mayHaveMore reports whether a part of a message may have members that readResult reads. It searches the text, which is
+// much faster than to find the members. A name with an escape is not found, so a text with such escapes may have any.
+func mayHaveMore(rest []byte) bool {
+	for _, text := range []string{`"isError"`, `"resultType"`, `"requestState"`, `\u`} {
+		if bytes.Contains(rest, []byte(text)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *envelope) readError(s *scanner) {

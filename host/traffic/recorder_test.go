@@ -364,7 +364,7 @@ func TestRoundsOfBothHopsAreOneCall(t *testing.T) {
 }
 
 func TestRestOfAListIsNotRead(t *testing.T) {
-	got := recorded(read(1, `{"id":1,"method":"tools/list"}`), sent(1, `{"jsonrpc":"2.0","id":1,"result":{"tools":[],"isError":true}}`),
+	got := recorded(read(1, `{"id":1,"method":"tools/list"}`), sent(1, `{"jsonrpc":"2.0","id":1,"result":{"tools":[]},"error":{"code":1}}`),
 		read(1, `{"id":2,"method":"tools/list"}`), sent(1, `{"result":{"tools":[{"name":"}"}]},"id":2}`))
 	for _, m := range []traffic.Message{got[1], got[3]} {
 		if m.Kind != traffic.Result || m.Method != "tools/list" || m.ToolError {
