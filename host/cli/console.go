@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
+	"github.com/fondaco/fondaco/host/processmemory"
 	"github.com/fondaco/fondaco/host/traffic"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -20,13 +21,12 @@ type consoleSource struct {
 	calls     console.Calls
 	approvals *approvalQuestions // of which it only reads what waits; nil for the demonstration
 
-	logs      console.Logs
-	signing   sync.Mutex
-	signIns   map[string]*consoleSignIn // guarded by signing: those that were begun last, by server
-	ended     bool                      // guarded by signing: no further one is begun
-	running   sync.WaitGroup            // of the sign-ins
-	measuring sync.Mutex
-	measured  *processMemory // guarded by measuring: nil before it was read
+	logs    console.Logs
+	signing sync.Mutex
+	signIns map[string]*consoleSignIn // guarded by signing: those that were begun last, by server
+	ended   bool                      // guarded by signing: no further one is begun
+	running sync.WaitGroup            // of the sign-ins
+	memory  processmemory.Reader
 
 	opening sync.Mutex // held while a recording is read
 

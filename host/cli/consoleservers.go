@@ -17,11 +17,11 @@ import (
 func (s *consoleSource) Servers() []console.Server {
 	var all []console.Server
 	var names []string
-	memory := s.memory()
+	memory := s.memory.Read()
 	for _, status := range s.host.statuses() {
 		one := console.Server{Status: status, Command: s.host.mendingCommand(&status), Calls: s.calls.Of(status.Key), SignIn: s.signIn(status.Key)}
 		for _, id := range status.ProcessIDs {
-			one.Programs = append(one.Programs, console.Program{ID: id, Memory: memory.of(id)})
+			one.Programs = append(one.Programs, console.Program{ID: id, Memory: memory.Of(id)})
 		}
 		all, names = append(all, one), append(names, status.Key)
 	}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"io"
-	"os"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -38,20 +36,5 @@ func TestLogMessagesOfServersAreInTheirLog(t *testing.T) {
 		if want[i].Time = got[i].Time; got[i] != want[i] {
 			t.Errorf("got %+v, want %+v", got[i], want[i])
 		}
-	}
-}
-
-func TestMemoryOfAProcessHasThatOfItsChildren(t *testing.T) {
-	t.Parallel()
-	m := &processMemory{resident: map[int]int64{1: 10, 2: 20, 3: 30, 4: 40}, children: map[int][]int{1: {2, 3}, 3: {4}, 4: {1}}}
-	if got := m.of(2); got != 20 {
-		t.Errorf("got %d, want its own", got)
-	}
-	m.children[4] = nil
-	if got := m.of(1); got != 100 {
-		t.Errorf("got %d, want those of all", got)
-	}
-	if got := readProcessMemory().of(os.Getpid()); got <= 0 && runtime.GOOS == "linux" {
-		t.Errorf("got %d, want the memory of this process", got)
 	}
 }

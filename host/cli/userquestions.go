@@ -145,7 +145,7 @@ func (q *userQuestions) showInTurn(ctx context.Context, n *notify.Notifier) (old
 	showing, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	if q.main.Interactive {
-		ignoreBackgroundReads()
+		terminal.IgnoreBackgroundReads()
 		work.Go(func() { q.askOnTerminal(showing) })
 		if q.approvals != nil {
 			work.Go(func() { q.approvals.keepCurrent(showing) })

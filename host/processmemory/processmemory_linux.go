@@ -1,4 +1,4 @@
-package cli
+package processmemory
 
 import (
 	"bytes"
@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// readProcessMemory reads the processes of this machine that this user may see.
+// read returns the processes of this machine that this user may see.
 //
 // Spec: proc_pid_stat(5)
-func readProcessMemory() *processMemory {
-	m := &processMemory{resident: make(map[int]int64), children: make(map[int][]int)}
+func read() *Memory {
+	m := &Memory{resident: make(map[int]int64), children: make(map[int][]int)}
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return m

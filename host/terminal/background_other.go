@@ -1,0 +1,6 @@
+//go:build !unix
+
+package terminal
+
+// IgnoreBackgroundReads does nothing: programs in the background have no terminal here.
+func IgnoreBackgroundReads() {}
