@@ -63,12 +63,7 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
 	}
-	var err error
-	if v.keys, err = m.sharedKeys(); err != nil {
-		return err
-	}
-	m.storeURL = v.store
-	if v.engine, err = m.storage().Engine(); err != nil {
+	if err := v.openStore(m); err != nil {
 		return err
 	}
 	if err := v.auth.ensureTokens(m); err != nil {
@@ -79,48 +74,17 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 		return err
 	}
 	m.onClose(func() { _ = listener.Close() })
-	profiled, err := m.listenForProfiles(v.pprof)
-	if err != nil {
-		return err
-	}
-	if v.telemetry, err = m.openTelemetry(ctx, v.reports, v.transport.trusted, v.isPublic(listener.Addr())); err != nil {
-		return err
-	}
-	if v.telemetry != nil && v.engine != nil {
-		v.engine.Wrap(v.telemetry.Store, v.telemetry.Bus)
-	}
 	s := &summary{to: m, base: v.transport.baseURL(listener.Addr())}
-	web, err := v.names.options(slices.Concat(v.auth.hosts(), v.transport.domains)...)
+	web, protection, err := v.access(m, s.base)
 	if err != nil {
 		return err
 	}
-	web.TrustedProxies, web.LameDuck = v.transport.trusted, lameDuck
-	protection, err := v.protection(m, s.base, web.AllowedHosts)
-	if err != nil {
+	if err := v.openHost(ctx, m, listener.Addr(), web, s.onStatus); err != nil {
 		return err
 	}
-	if err := v.open(m, web, s.onStatus); err != nil {
+	v.describe(s)
+	if err := v.askAtStart(ctx); err != nil {
 		return err
-	}
-	if err := v.startRecording(); err != nil {
-		return err
-	}
-	if v.revoked, err = v.openRevocations(ctx, v.auth.required()); err != nil {
-		return err
-	}
-	if profiled != nil {
-		m.serveProfiles(profiled, v.gateway.Server())
-	}
-	s.config = v.config
-	if v.auth.issuer == "" { // else clients find the authorization server
-		s.tokens, s.tokenFlag = v.auth.tokens, tokenFlag(v.auth.tokens)
-	}
-	if s.demonstration = v.path == ""; !s.demonstration {
-		v.questions.approvals = newApprovalQuestions(&v.hostProcess)
-		if err := v.askForServers(ctx); err != nil {
-			return err
-		}
-		m.Message("starting the servers of the configuration: %d", len(v.servers.Servers()))
 	}
 	if v.replicas, err = v.joinReplicas(ctx, listener); err != nil {
 		return err
@@ -128,6 +92,76 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	defer v.replicas.Run(ctx)()
 	defer v.gateway.Close() // before another host starts processes of the same callers
 	return v.serve(ctx, listener, s, protection, v.newConsole(s.base, web.AllowedHosts, v.auth.required()))
+}
+
+// openStore opens what hosts share, if --store or the environment names it.
+func (v *upCommand) openStore(m *Main) (err error) {
+	if v.keys, err = m.sharedKeys(); err != nil {
+		return err
+	}
+	m.storeURL = v.store
+	v.engine, err = m.storage().Engine()
+	return err
+}
+
+// access returns under which names clients reach the host at a URL, and its protection, nil without authentication.
+func (v *upCommand) access(m *Main, base string) (*mcpserver.HTTPOptions, *mcpauth.Resource, error) {
+	web, err := v.names.options(slices.Concat(v.auth.hosts(), v.transport.domains)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	web.TrustedProxies, web.LameDuck = v.transport.trusted, lameDuck
+	if !v.auth.required() {
+		return web, nil, nil
+	}
+	protection, err := v.auth.protect(base, web.AllowedHosts, m.logger())
+	return web, protection, err
+}
+
+// openHost opens the host that is served at an address, with its telemetry, profiles and recording.
+func (v *upCommand) openHost(ctx context.Context, m *Main, addr net.Addr, web *mcpserver.HTTPOptions, onStatus func(host.Status)) error {
+	profiled, err := m.listenForProfiles(v.pprof)
+	if err != nil {
+		return err
+	}
+	if v.telemetry, err = m.openTelemetry(ctx, v.reports, v.transport.trusted, v.isPublic(addr)); err != nil {
+		return err
+	}
+	if v.telemetry != nil && v.engine != nil {
+		v.engine.Wrap(v.telemetry.Store, v.telemetry.Bus)
+	}
+	if err := v.open(m, web, onStatus); err != nil {
+		return err
+	}
+	if profiled != nil {
+		m.serveProfiles(profiled, v.gateway.Server())
+	}
+	if err := v.startRecording(); err != nil {
+		return err
+	}
+	v.revoked, err = v.openRevocations(ctx, v.auth.required())
+	return err
+}
+
+// describe gives the summary what only the flags say.
+func (v *upCommand) describe(s *summary) {
+	s.config, s.demonstration = v.config, v.path == ""
+	if v.auth.issuer == "" { // else clients find the authorization server
+		s.tokens, s.tokenFlag = v.auth.tokens, tokenFlag(v.auth.tokens)
+	}
+}
+
+// askAtStart asks the user for what the servers of the configuration need to be started.
+func (v *upCommand) askAtStart(ctx context.Context) error {
+	if v.path == "" {
+		return nil
+	}
+	v.questions.approvals = newApprovalQuestions(&v.hostProcess)
+	if err := v.askForServers(ctx); err != nil {
+		return err
+	}
+	v.main.Message("starting the servers of the configuration: %d", len(v.servers.Servers()))
+	return nil
 }
 
 // isPublic reports whether clients on other machines can reach the host at its address: they are behind a proxy, or the address is
@@ -151,14 +185,6 @@ func (v *upCommand) startRecording() error {
 	}
 	v.main.Message("recording   in %s, with the bodies of messages", terminal.CleanLine(v.record))
 	return nil
-}
-
-// protection returns the protection of the host, nil without authentication.
-func (v *upCommand) protection(m *Main, base string, hosts []string) (*mcpauth.Resource, error) {
-	if !v.auth.required() {
-		return nil, nil
-	}
-	return v.auth.protect(base, hosts, m.logger())
 }
 
 // serve starts the upstreams, and serves until ctx is done. It does not wait for the
