@@ -73,17 +73,13 @@ func (u *upstream) askForConsent(ctx context.Context, s *relay.RoundState, entry
 		return err
 	})
 	waiting.Stop()
-	switch _, refused := errors.AsType[*host.NoConsentError](err); {
-	case err == nil:
+	if err == nil {
 		return &given, nil
-	case refused, ctx.Err() != nil:
-		return nil, err
-	case mcp.CodeOf(err) == mcp.CodeRateLimited, mcp.CodeOf(err) == mcp.CodeOverloaded, errors.Is(err, mcpserver.ErrAskExpired):
-		return nil, &host.NoConsentError{Reason: "too many calls wait for a person; call again later"}
 	}
-	incident := relay.NewIncident()
-	u.log.Error("a call was refused, because nobody could be asked for consent", "incident", incident, "name", entry.UpstreamName, "error", err)
-	return nil, &host.NoConsentError{Reason: fmt.Sprintf("the host cannot read or write its questions (incident %s)", incident)}
+	if _, refused := errors.AsType[*host.NoConsentError](err); refused || ctx.Err() != nil {
+		return nil, err
+	}
+	return nil, &host.NoConsentError{Reason: relay.WhyUnasked(u.log, err, "name", entry.UpstreamName)}
 }
 
 // consentRequest describes a call for those who decide about it.

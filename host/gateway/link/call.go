@@ -21,6 +21,8 @@ type Call struct {
 	openRoots       int           // questions for the roots without an answer
 	rootsAnswered   chan struct{} // closed when openRoots becomes zero
 	closed          bool          // no further question is accepted
+
+	personQuestions int // open questions to the user of the host; guarded by the mu of calls
 }
 
 // CallParams are the parameters of a Call.
@@ -32,10 +34,9 @@ type CallParams struct {
 	Waits func() context.Context
 	// Silent says that the caller cannot be asked in the call.
 	Silent bool
-	// Person says that the user of the host can be asked in the call, in place of the caller.
-	Person bool
-	// ReportWait sends progress to the caller, with a message that says what the call waits for.
-	ReportWait func(message string)
+	// Person waits while the user of the host is asked in the call, in place of the caller. It is nil if
+	// that user cannot be asked in the call.
+	Person PersonWaiter
 	// Ask sends a question to the caller and waits for the answer.
 	Ask func(ctx context.Context, method string, params, answer any) error
 }

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -124,24 +125,38 @@ func (c *calls) oldest(method string) (asked *Call, question context.Context, fo
 	return nil, nil, false, c.added
 }
 
-// oldestWithPerson returns the oldest call that is not closed and in which the user of the host can be
-// asked, or nil, and whether all such calls are of one client. A question was begun in it, with the context.
-func (c *calls) oldestWithPerson(method string) (asked *Call, question context.Context, alone bool) {
+// beginPersonQuestion begins a question to the user of the host. It returns the call in which the user is
+// asked, with a context that ends when that call is closed, or nil if there is none. alone says that all calls
+// in which the user can be asked are of one client. A question does not name its call: it is begun in the
+// oldest call of those with the fewest such questions, so that as many calls have one as wait for an answer.
+func (c *calls) beginPersonQuestion(method string) (asked *Call, question context.Context, alone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	alone = true
-	for _, other := range c.open {
-		switch {
-		case !other.Person:
-		case asked == nil:
-			if begun, ok := other.beginQuestion(method); ok {
-				asked, question = other, begun
-			}
-		case asked.Request.Session() == nil && requesterOf(other.Request) != requesterOf(asked.Request):
-			alone = false
+	var calls []*Call // oldest first
+	for _, call := range c.open {
+		if call.Person != nil {
+			calls = append(calls, call)
 		}
 	}
-	return asked, question, alone
+	slices.SortStableFunc(calls, func(a, b *Call) int { return cmp.Compare(a.personQuestions, b.personQuestions) })
+	for _, asked := range calls {
+		question, begun := asked.beginQuestion(method)
+		if !begun {
+			continue
+		}
+		asked.personQuestions++
+		return asked, question, !slices.ContainsFunc(calls, func(other *Call) bool {
+			return other.Request.Session() == nil && requesterOf(other.Request) != requesterOf(asked.Request)
+		})
+	}
+	return nil, nil, false
+}
+
+// endPersonQuestion ends a question that beginPersonQuestion has begun in a call.
+func (c *calls) endPersonQuestion(asked *Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	asked.personQuestions--
 }
 
 // isSharedLocked reports whether the connection has calls that cannot share it with the given

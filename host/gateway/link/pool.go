@@ -182,7 +182,7 @@ type Use struct {
 func (p *Pool) Lease(ctx context.Context, use Use) (leased Lease, err error) {
 	switch {
 	case use.Call == nil || p.CanAskCaller(use.Caller):
-	case p.ShareCalls || use.Caller.Session != nil && !(use.Call.Person && p.AsksPerson(use.Caller.Capabilities)):
+	case p.ShareCalls || use.Caller.Session != nil && !(use.Call.Person != nil && p.AsksPerson(use.Caller.Capabilities)):
 		use.Call = nil // no message of the upstream can be for the wrong client
 	default:
 		use.Call.Silent = true

@@ -62,33 +62,6 @@ func (c *Conn) Ask(ctx context.Context, method string, params, answer any) error
 	return answerError(method, err)
 }
 
-// AskPerson runs ask for a question of the server to the user of the host, in the oldest call of the
-// connection in which the user can be asked. alone says that no call of another client is under way to
-// which the question may belong; all are of one principal. The question may belong to a younger call: ctx
-// ends when none is left.
-func (c *Conn) AskPerson(ctx context.Context, method string, ask func(ctx context.Context, in *Call, alone bool) error) error {
-	in, question, alone := c.calls.oldestWithPerson(method)
-	if in == nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "%s: no call is under way in which it could be asked", method)
-	}
-	c.activity.beginQuestion()
-	defer c.activity.endQuestion()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		for question != nil {
-			select {
-			case <-question.Done():
-				_, question, _ = c.calls.oldestWithPerson(method)
-			case <-ctx.Done():
-				return
-			}
-		}
-		cancel(&NoAnswerError{mcp.Errorf(mcp.CodeInternal, "%s: no answer came before the call had ended", method)})
-	}()
-	return ask(ctx, in, alone)
-}
-
 // EndQuestions refuses further questions in the call of the lease, whose result is there, and cancels
 // those that are open. It waits for an answer about the roots, unless the last one did not come.
 func (l Lease) EndQuestions() {

@@ -57,19 +57,54 @@ func askPersonFunc[Params, Answer any](rl *Relay, conn func() *link.Conn, method
 		if err != nil {
 			return answer, err
 		}
-		err = conn().AskPerson(ctx, method, func(ctx context.Context, in *link.Call, alone bool) error {
-			given, err := rl.askPerson(ctx, in, alone, method, asked)
-			if err != nil {
-				return err
-			}
-			raw, err := serverAnswer(method, given)
-			if err != nil {
-				return err
-			}
-			return json.Unmarshal(raw, answer)
-		})
-		return answer, personError(method, err)
+		given, err := rl.askPersonOn(conn(), method)(ctx, asked)
+		if err != nil {
+			return answer, personError(method, err)
+		}
+		raw, err := serverAnswer(method, given)
+		if err == nil {
+			err = json.Unmarshal(raw, answer)
+		}
+		return answer, err
 	}
+}
+
+// personFunc asks the user of the host a question of the upstream.
+type personFunc func(context.Context, *host.ServerQuestion) (*host.ServerAnswer, error)
+
+// askPersonOn returns a function that asks the user of the host in a call on a connection.
+func (rl *Relay) askPersonOn(conn *link.Conn, method string) personFunc {
+	return func(ctx context.Context, asked *host.ServerQuestion) (given *host.ServerAnswer, err error) {
+		err = conn.AskPerson(ctx, method, func(ctx context.Context, in *link.Call, alone bool) (err error) {
+			given, err = rl.askPerson(ctx, in, alone, method, asked)
+			return err
+		})
+		return given, rl.waitError(method, err)
+	}
+}
+
+// askPersonIn returns a function that asks the user of the host in a call at an upstream of the stateless era.
+func (rl *Relay) askPersonIn(c *call, method string) personFunc {
+	return func(ctx context.Context, asked *host.ServerQuestion) (given *host.ServerAnswer, err error) {
+		err = c.AskPerson(ctx, func(ctx context.Context) (err error) {
+			given, err = rl.askPerson(ctx, &c.Call, true, method, asked)
+			return err
+		})
+		return given, rl.waitError(method, err)
+	}
+}
+
+// waitError returns the error of a question, which may be one of mcpserver.WaitIdle.
+func (rl *Relay) waitError(method string, err error) error {
+	if isWaitLimit(err) {
+		return rl.unasked(method, err)
+	}
+	return err
+}
+
+// unasked returns the error of a question that could not be asked.
+func (rl *Relay) unasked(method string, err error) error {
+	return &host.UnansweredError{Server: rl.Key, Reason: WhyUnasked(rl.Log, err, "method", method)}
 }
 
 // personError returns the error that a server gets for a question that the user has not answered.
@@ -105,7 +140,7 @@ func (rl *Relay) askPerson(ctx context.Context, in *link.Call, alone bool, metho
 	if session := r.Session(); session != nil {
 		asked.Session = session.ID()
 	}
-	waiting := &PersonWait{Report: in.ReportWait}
+	waiting := &PersonWait{Report: in.Person.ReportWait}
 	asked.OnQuestion = func(id string) { waiting.Start(fmt.Sprintf("answer question %s of the server %q", id, rl.Key)) }
 	given, err := rl.AskPerson(ctx, asked)
 	waiting.Stop()
@@ -113,9 +148,7 @@ func (rl *Relay) askPerson(ctx context.Context, in *link.Call, alone bool, metho
 		if _, unanswered := errors.AsType[*host.UnansweredError](err); unanswered || ctx.Err() != nil {
 			return nil, err
 		}
-		incident := NewIncident()
-		rl.Log.Error("a question of the upstream was not asked", "incident", incident, "method", method, "error", err)
-		return nil, &host.UnansweredError{Server: rl.Key, Reason: fmt.Sprintf("the host cannot ask (incident %s)", incident)}
+		return nil, rl.unasked(method, err)
 	}
 	return given, nil
 }
@@ -157,7 +190,7 @@ func (q *questions) personQuestion(method string, params any) (*host.ServerQuest
 // era that the caller of a call cannot show. It returns the answers, and the questions that are left.
 func (rl *Relay) askPersonBetweenRounds(c *call, in *mcp.InputRequiredResult) (answers map[string]jsontext.Value, left map[string]mcp.InputRequest, err error) {
 	have := link.CapabilitiesOf(c.Request)
-	if !c.Person || !rl.AsksPerson(have) {
+	if c.Person == nil || !rl.AsksPerson(have) {
 		return nil, in.InputRequests, nil
 	}
 	left = make(map[string]mcp.InputRequest, len(in.InputRequests))
@@ -172,7 +205,7 @@ func (rl *Relay) askPersonBetweenRounds(c *call, in *mcp.InputRequiredResult) (a
 		if err != nil {
 			return nil, nil, err
 		}
-		given, err := rl.askPerson(c.Context, &c.Call, true, question.Method, asked)
+		given, err := rl.askPersonIn(c, question.Method)(c.Context, asked)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -197,8 +230,8 @@ func (rl *Relay) sendAgain(c *call, q *Request, s RoundState, answers map[string
 	again := *q
 	s.PersonAnswers = answers
 	again.State, again.Answers = s, nil
-	next := &call{deadline: deadline{ctx: c.deadline.ctx, end: c.deadline.end}, notify: c.notify}
+	next := &call{deadline: deadline{ctx: c.deadline.ctx, end: c.deadline.end}, notify: c.notify, parked: c.parked}
 	next.CallParams = c.CallParams
-	next.ReportWait = next.reportWait
+	next.Person = next
 	return rl.sendCall(next, &again)
 }

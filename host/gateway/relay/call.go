@@ -17,6 +17,7 @@ type call struct {
 	// caller's next round.
 	notify   func(func(context.Context))
 	progress callerProgress
+	parked   *parkedCall // or nil, if the request waits until the call is done
 }
 
 // newDirectCall returns the call of a request that waits until the call is done.
@@ -24,17 +25,17 @@ type call struct {
 func newDirectCall(ctx context.Context, end context.CancelCauseFunc, r *mcpserver.Request) *call {
 	c := &call{
 		deadline: deadline{ctx: ctx, end: end},
-		Call:     link.Call{CallParams: link.CallParams{Request: r, Context: ctx, Ask: r.Call, Person: true}},
+		Call:     link.Call{CallParams: link.CallParams{Request: r, Context: ctx, Ask: r.Call}},
 		notify:   func(what func(context.Context)) { what(ctx) },
 	}
-	c.ReportWait = c.reportWait
+	c.Person = c
 	return c
 }
 
 // newSilentCall returns the call of a request in which nobody can be asked.
 func newSilentCall(ctx context.Context, end context.CancelCauseFunc, r *mcpserver.Request) *call {
 	c := newDirectCall(ctx, end, r)
-	c.Silent, c.Person = true, false
+	c.Silent, c.Person = true, nil
 	return c
 }
 

@@ -55,6 +55,7 @@ type parkedCall struct {
 	mu        sync.Mutex
 	place     *mcpserver.OwnerPlace      // guarded by mu: of the call while no request waits for it, or nil
 	waiter    context.Context            // guarded by mu: context of the request that waits, or nil
+	changed   chan struct{}              // guarded by mu: closed when waiter is set or cleared; nil if nobody waits for that
 	queued    []func(context.Context)    // guarded by mu: notifications for the next request
 	questions map[string]*parkedQuestion // guarded by mu
 	lastKey   int                        // guarded by mu: number of the last question
@@ -80,8 +81,8 @@ var errAbandoned = errors.New("the client sent no answer in time")
 // ctx.
 func startParkedCall(ctx context.Context, r *mcpserver.Request, do func(*call) (mcp.Result, error)) *parkedCall {
 	n := &parkedCall{hasQuestion: make(chan struct{}, 1), done: make(chan struct{}), questions: make(map[string]*parkedQuestion), waiter: ctx}
-	n.call = &call{notify: n.notifyRequest}
-	n.CallParams = link.CallParams{Request: r, Waits: n.currentRequest, Ask: n.askInNextRound, Person: true, ReportWait: n.reportWait}
+	n.call = &call{notify: n.notifyRequest, parked: n}
+	n.CallParams = link.CallParams{Request: r, Waits: n.currentRequest, Ask: n.askInNextRound, Person: n.call}
 	n.Context, n.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	n.deadline.ctx, n.deadline.end = n.Context, n.stop
 	go func() {
@@ -145,6 +146,9 @@ func (p *parkedCall) attach(ctx context.Context) {
 	p.releasePlace()
 	p.mu.Lock()
 	missed := p.queued
+	if p.waiter == nil {
+		p.announceLocked()
+	}
 	p.waiter, p.queued = ctx, nil
 	if len(p.questions) > 0 {
 		signal(p.hasQuestion)
@@ -171,6 +175,26 @@ func (p *parkedCall) detach() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiter = nil
+	p.announceLocked()
+}
+
+// announceLocked announces that a request waits now, or that none does. The caller holds mu.
+func (p *parkedCall) announceLocked() {
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}
+
+// attached returns the context of the request that waits, or nil, and a channel that is closed when the
+// request waits no longer, or when one does.
+func (p *parkedCall) attached() (request context.Context, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return p.waiter, p.changed
 }
 
 // notifyRequest sends a notification to the request that waits, or queues it for the next

@@ -73,8 +73,8 @@ func afterWaiting(progress float64) float64 {
 	return max(progress+waitingStep, math.Nextafter(progress, math.Inf(1)))
 }
 
-// reportWait sends progress of the host to the caller of the call.
-func (c *call) reportWait(message string) {
+// ReportWait sends progress of the host to the caller of the call.
+func (c *call) ReportWait(message string) {
 	progress, total := c.progress.wait()
 	c.notify(func(ctx context.Context) { mcpserver.Progress(ctx, progress, total, message) })
 }

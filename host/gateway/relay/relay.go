@@ -239,7 +239,7 @@ func (rl *Relay) questionsResult(c *call, q *Request, in *mcp.InputRequiredResul
 		}
 		params, err := question.DecodeParams()
 		if p, ok := params.(*mcp.CreateMessageParams); ok && err == nil && rl.reviews() {
-			if err := rl.reviewRequest(c.Context, rl.askPersonIn(c), p); err != nil {
+			if err := rl.reviewRequest(c.Context, rl.askPersonIn(c, mcp.MethodCreateMessage), p); err != nil {
 				return nil, rl.errors.ofPerson(c.Request, err)
 			}
 			s.Reviewed = append(s.Reviewed, key)

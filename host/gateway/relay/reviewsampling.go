@@ -15,32 +15,11 @@ import (
 // them, and answers of the model before the upstream gets them.
 func (rl *Relay) reviews() bool { return rl.person().Sample }
 
-// personFunc asks the user of the host a question of the upstream.
-type personFunc func(context.Context, *host.ServerQuestion) (*host.ServerAnswer, error)
-
-// askPersonOn returns a function that asks the user of the host in a call on a connection.
-func (rl *Relay) askPersonOn(conn *link.Conn) personFunc {
-	return func(ctx context.Context, asked *host.ServerQuestion) (given *host.ServerAnswer, err error) {
-		err = conn.AskPerson(ctx, mcp.MethodCreateMessage, func(ctx context.Context, in *link.Call, alone bool) (err error) {
-			given, err = rl.askPerson(ctx, in, alone, mcp.MethodCreateMessage, asked)
-			return err
-		})
-		return given, err
-	}
-}
-
-// askPersonIn returns a function that asks the user of the host in a call.
-func (rl *Relay) askPersonIn(c *call) personFunc {
-	return func(ctx context.Context, asked *host.ServerQuestion) (*host.ServerAnswer, error) {
-		return rl.askPerson(ctx, &c.Call, true, mcp.MethodCreateMessage, asked)
-	}
-}
-
 // reviewedSampleFunc is askCallerFunc for sampling requests that the user of the host reviews.
 func reviewedSampleFunc(rl *Relay, conn func() *link.Conn) func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	relay := askCallerFunc[mcp.CreateMessageParams, mcp.CreateMessageResult](rl, conn, mcp.MethodCreateMessage)
 	return func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		ask := rl.askPersonOn(conn())
+		ask := rl.askPersonOn(conn(), mcp.MethodCreateMessage)
 		if err := rl.reviewRequest(ctx, ask, p); err != nil {
 			return new(mcp.CreateMessageResult), personError(mcp.MethodCreateMessage, err)
 		}
@@ -117,7 +96,7 @@ func (rl *Relay) reviewReplies(c *call, keys []string, answers map[string]jsonte
 		reply := new(mcp.CreateMessageResult)
 		err := json.Unmarshal(raw, reply)
 		if err == nil {
-			err = rl.reviewReply(c.Context, rl.askPersonIn(c), reply)
+			err = rl.reviewReply(c.Context, rl.askPersonIn(c, mcp.MethodCreateMessage), reply)
 		}
 		if err == nil {
 			answers[key], err = json.Marshal(reply)
