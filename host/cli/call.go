@@ -100,7 +100,7 @@ func (m *Main) arguments(tool mcp.Tool, words []string) (jsontext.Value, error) 
 	args, err := m.readArguments(known, words)
 	if err == nil {
 		err = mcpclient.CheckArguments(tool, args)
-		if _, wrong := errors.AsType[*mcpclient.ArgumentsError](err); err != nil && !wrong {
+		if _, wrong := errors.AsType[*mcpclient.ValidationError](err); err != nil && !wrong {
 			m.Info("%v; the server checks the arguments", err)
 			err = nil
 		}

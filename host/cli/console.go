@@ -97,7 +97,7 @@ func (s *consoleSource) Surface(ctx context.Context) (*mcp.Surface, error) {
 // Call implements console.TrySource.
 func (s *consoleSource) Call(ctx context.Context, r *console.Request) (*mcp.CallToolResult, error) {
 	if err := mcpclient.CheckArguments(*r.Tool, r.Arguments); err != nil {
-		if _, wrong := errors.AsType[*mcpclient.ArgumentsError](err); wrong { // otherwise the server checks
+		if _, wrong := errors.AsType[*mcpclient.ValidationError](err); wrong { // otherwise the server checks
 			return nil, fmt.Errorf("nothing was sent: %w", err)
 		}
 	}

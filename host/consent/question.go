@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -96,7 +95,7 @@ func (q *Question) check(a Answer) error {
 	if a.Content.Kind() != '{' {
 		return fmt.Errorf("the answer: found %.64q, want an object", a.Content)
 	}
-	if err := mcpclient.CheckArguments(mcp.Tool{Name: "answer", InputSchema: q.Schema}, a.Content); err != nil {
+	if err := mcpclient.CheckForm(q.Schema, a.Content); err != nil {
 		return fmt.Errorf("the answer: %w", err)
 	}
 	return nil

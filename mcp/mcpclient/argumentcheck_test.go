@@ -27,13 +27,13 @@ func TestArgumentsAreCheckedBeforeTheyAreSent(t *testing.T) {
 			raw = jsontext.Value(arguments)
 		}
 		err := mcpclient.CheckArguments(tool, raw)
-		invalid, wrong := errors.AsType[*mcpclient.ArgumentsError](err)
+		invalid, wrong := errors.AsType[*mcpclient.ValidationError](err)
 		if wrong != (want != nil) || err != nil && !wrong {
 			t.Errorf("%s: got %v, want faults at %q", arguments, err, want)
 			continue
 		}
 		for i, pointer := range want {
-			if len(invalid.Faults) != len(want) || invalid.Faults[i].Pointer != pointer || invalid.Faults[i].Message == "" {
+			if len(invalid.Violations) != len(want) || invalid.Violations[i].Pointer != pointer || invalid.Violations[i].Message == "" {
 				t.Errorf("%s: got %v, want faults at %q", arguments, err, want)
 				break
 			}
@@ -45,7 +45,7 @@ func TestArgumentsWithoutAUsableSchemaAreSent(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"$ref":"https://example.com/other"}`, `{"type":7}`} {
 		err := mcpclient.CheckArguments(mcp.Tool{Name: "t", InputSchema: []byte(text)}, nil)
-		if _, wrong := errors.AsType[*mcpclient.ArgumentsError](err); err == nil || wrong {
+		if _, wrong := errors.AsType[*mcpclient.ValidationError](err); err == nil || wrong {
 			t.Errorf("%s: got %v, want an error about the schema", text, err)
 		}
 	}

@@ -55,7 +55,7 @@ func (c *Client) elicitForm(ctx context.Context, p *mcp.ElicitParams) (any, erro
 		return &result, nil
 	}
 	if result.Content, err = form.complete(result.Content); err != nil {
-		return nil, err
+		return nil, &unfitAnswer{err}
 	}
 	return &result, nil
 }

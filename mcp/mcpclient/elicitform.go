@@ -2,8 +2,10 @@ package mcpclient
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json/jsontext"
 	"errors"
+	"fmt"
 	"regexp"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -42,6 +44,32 @@ func (c *Client) formOf(p *mcp.ElicitParams) (*elicitForm, error) {
 	return f, nil
 }
 
+// CheckForm checks what was filled into a form before it is sent. schema is the requestedSchema of the
+// elicitation. A nil or null content is an empty object. A field that is missing counts as given if the schema
+// has a default for it. If the content is invalid, the error is a *ValidationError. Any other error means that
+// it cannot be checked: the schema is invalid, too costly, or refers to another document.
+//
+// A client checks the schema in the same way before it calls Options.ElicitForm, and the answer, to which it
+// adds the defaults, afterwards. CheckForm is for a handler that lets its user correct what does not fit, and
+// for code that answers questions itself, see ManualInput. It is safe for concurrent use, and does not look for
+// fields that ask for secrets.
+//
+// Spec: 2026-07-28 client/elicitation#requested-schema
+func CheckForm(schema, content jsontext.Value) error {
+	f, _ := elicitForms.Get(schema) // newElicitForm never fails
+	err := f.err
+	if err == nil {
+		_, err = f.complete(content)
+	}
+	if err == nil {
+		return nil
+	}
+	if invalid := newValidationError("content", err); invalid != nil {
+		return invalid
+	}
+	return fmt.Errorf("form: %w", err)
+}
+
 // unfitAnswer is the error of an answer that does not fit its form.
 type unfitAnswer struct{ err error }
 
@@ -50,19 +78,22 @@ func (e *unfitAnswer) Error() string { return "elicitation: answer of the handle
 func (e *unfitAnswer) Unwrap() error { return e.err }
 
 // complete adds the defaults of the schema to the content of an accepted form and checks
-// it.
+// it. Null is an empty content.
 func (f *elicitForm) complete(content jsontext.Value) (jsontext.Value, error) {
-	content, err := f.schema.ApplyDefaults(content)
-	if err == nil {
-		err = f.schema.Validate(content)
+	if content.Kind() == 'n' {
+		content = nil
+	}
+	completed, err := f.schema.ApplyDefaults(content)
+	switch {
+	case err == nil:
+		content, err = completed, f.schema.Validate(completed)
+	case content != nil: // it is no object
+		err = cmp.Or(f.schema.Validate(content), err)
 	}
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 		invalid.Subject = "content"
 	}
-	if err != nil {
-		return nil, &unfitAnswer{err}
-	}
-	return content, nil
+	return content, err
 }
 
 // secretField matches the names and titles of fields that a form must not have.

@@ -53,6 +53,20 @@ func ExampleConnect() {
 	// row 4 is yours <nil>
 }
 
+// What a user has filled in does not fit the form at first.
+func ExampleCheckForm() {
+	form := jsontext.Value(`{
+		"type": "object",
+		"properties": {"row": {"type": "integer", "maximum": 40}, "meal": {"type": "string", "default": "none"}},
+		"required": ["row", "meal"]
+	}`)
+	fmt.Println(mcpclient.CheckForm(form, jsontext.Value(`{"row": 400}`)))
+	fmt.Println(mcpclient.CheckForm(form, jsontext.Value(`{"row": 4}`)))
+	// Output:
+	// /row: want at most 40, got 400
+	// <nil>
+}
+
 func ExampleClient_Watch() {
 	ctx, srv := context.Background(), airline()
 	c, err := mcpclient.Connect(ctx, mcpclient.InProcess(srv), nil)

@@ -27,7 +27,7 @@ func TestServerLearnsWhichFieldDoesNotFitItsForm(t *testing.T) {
 	for content, want := range map[string]string{
 		`{"town":"Rome","row":400}`: "content/row: want at most 40",
 		`{"row":4}`:                 `missing "town"`,
-		`"Rome"`:                    "want an object",
+		`"Rome"`:                    "content: want object, got string",
 	} {
 		c := connect(t, mcpclient.InProcess(srv), &mcpclient.Options{
 			Revisions: []mcp.Revision{mcp.V20250618}, Logger: quiet(),

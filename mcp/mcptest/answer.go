@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -121,11 +120,7 @@ func checkForm(v any, p *mcp.ElicitParams) error {
 	if jsontext.Value(content).Kind() != '{' {
 		return fmt.Errorf("its type is %T, want a struct or an mcp.ElicitAction for a form", v)
 	}
-	form, err := jsonschema.Compile(p.RequestedSchema, nil)
-	if err != nil {
-		return err
-	}
-	return form.Validate(content)
+	return mcpclient.CheckForm(p.RequestedSchema, content)
 }
 
 // take records the question of ctx and returns the first unused answer that is valid for it.

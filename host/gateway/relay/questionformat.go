@@ -5,7 +5,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -68,44 +67,21 @@ func answerFault(in mcp.InputRequest, answer jsontext.Value) error {
 	return json.Unmarshal(answer, &a)
 }
 
-// contentFault says why a client's answer does not fit a form, or returns nil. Members that have a default may be
-// missing.
+// contentFault says why a client's answer does not fit a form, or returns nil, also if the form is invalid.
 func contentFault(schema, content jsontext.Value) error {
-	var form struct {
-		Properties map[string]struct {
-			Default jsontext.Value `json:"default,omitzero"`
-		} `json:"properties,omitzero"`
-		Required []string `json:"required,omitzero"`
+	if unfit, ok := errors.AsType[*mcpclient.ValidationError](mcpclient.CheckForm(schema, content)); ok {
+		return fmt.Errorf("content%s: %s", unfit.Violations[0].Pointer, unfit.Violations[0].Message)
 	}
-	var members map[string]jsontext.Value
-	if json.Unmarshal(schema, &form) != nil || json.Unmarshal(schema, &members) != nil {
-		return nil
-	}
-	var err error
-	members["required"], err = json.Marshal(slices.DeleteFunc(form.Required, func(name string) bool { return form.Properties[name].Default != nil }))
-	if err == nil {
-		schema, err = json.Marshal(members)
-	}
-	if content.Kind() == 'n' {
-		content = nil
-	}
-	if err == nil {
-		err = mcpclient.CheckArguments(mcp.Tool{InputSchema: schema}, content)
-	}
-	unfit, ok := errors.AsType[*mcpclient.ArgumentsError](err)
-	if !ok {
-		return nil
-	}
-	return fmt.Errorf("content%s: %s", unfit.Faults[0].Pointer, unfit.Faults[0].Message)
+	return nil
 }
 
 // checkForm returns an error if the schema of a form is none with which an answer can be checked.
 func checkForm(schema jsontext.Value) error {
-	err := mcpclient.CheckArguments(mcp.Tool{InputSchema: schema}, nil)
-	if _, unfit := errors.AsType[*mcpclient.ArgumentsError](err); err == nil || unfit {
+	err := mcpclient.CheckForm(schema, nil)
+	if _, unfit := errors.AsType[*mcpclient.ValidationError](err); unfit {
 		return nil
 	}
-	return fmt.Errorf("the form: %w", errors.Unwrap(err)) // which is not that of a tool
+	return err
 }
 
 // maxFault limits the reason in a question that is asked again, in bytes.
