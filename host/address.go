@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/internal/lookalike"
 )
 
 // AddressWarning says what a person may not see of the host in the address of a web page, or is
@@ -38,15 +40,18 @@ func AddressWarning(address string) string {
 		}
 	}
 	shown := strings.Join(decoded, ".")
-	isASCII := !strings.ContainsFunc(shown, func(r rune) bool { return !isPrintableASCII(r) })
-	if isASCII && shown == name {
+	if isPrintableASCII(shown) && shown == name {
 		return ""
 	}
 	warning := "its name has letters beyond ASCII: browsers may show it as " + EscapeUnprintable(shown)
-	if like := foldLookalikes(shown); like != shown && !strings.ContainsFunc(like, func(r rune) bool { return !isPrintableASCII(r) }) {
+	if like := lookalike.Fold(shown); like != shown && isPrintableASCII(like) {
 		warning += ", which looks like " + like + " and is not"
 	}
 	return warning
+}
+
+func isPrintableASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // endsInNumber reports whether browsers take a name for the number of a computer, in a form such as 0xC0000207 or

@@ -4,37 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/internal/lookalike"
 )
 
-// invisible are the characters that count as printable (letters, marks or symbols), but that
-// terminals and browsers show as nothing or as a space. Controls, formats such as
-// bidirectional overrides and tags, separators other than the space, private and unassigned
-// characters are not printable in the first place.
-//
-// Spec: Unicode, properties Default_Ignorable_Code_Point and Variation_Selector
-var invisible = []*unicode.RangeTable{
-	unicode.Other_Default_Ignorable_Code_Point, // fillers of Hangul, the grapheme joiner, vowels of Khmer
-	unicode.Variation_Selector,
-	{
-		R16: []unicode.Range16{
-			{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // blank Braille pattern
-			{Lo: 0xfffc, Hi: 0xfffc, Stride: 1}, // object replacement
-		},
-		R32: []unicode.Range32{
-			{Lo: 0x13441, Hi: 0x13442, Stride: 1}, // blanks of Egyptian hieroglyphs
-			{Lo: 0x16fe4, Hi: 0x16fe4, Stride: 1}, // filler of the Khitan small script
-			{Lo: 0x1d159, Hi: 0x1d159, Stride: 1}, // musical null notehead
-		},
-	},
-}
-
 // IsShown reports whether terminals and browsers show a character as itself.
-func IsShown(r rune) bool {
-	return r < utf8.RuneSelf && ' ' <= r && r < 0x7f || r >= utf8.RuneSelf && unicode.IsPrint(r) && !unicode.In(r, invisible...)
-}
+func IsShown(r rune) bool { return lookalike.IsShown(r) }
 
 // EscapeUnprintable makes the characters of a text visible that terminals and browsers do not
 // show, or obey: each is written as a JSON escape, except those to keep. Bytes that are not

@@ -6,77 +6,19 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/fondaco/fondaco/internal/lookalike"
 )
-
-// lookalikes maps characters to the Latin letter or digit that they look like in most fonts.
-// Characters that NFKD maps to ASCII, such as those of full width, need no entry.
-//
-// Spec: Unicode Technical Standard 39, section 4, of which these are the letters in names
-var lookalikes = lookalikeMap(
-	"aаɑα", "bЬƅВвΒβ", "cсϲⅽ", "dԁɗ", "eеҽєε", "fғ", "gɡց", "hһհНнΗ", "iіıɩιɪ", "jјϳ", "kкκ", "lӏⅼᛁ", "mмμ", "nոпΝη", "oоοօσ",
-	"pрρ", "qԛգ", "rгᴦ", "sѕꜱ", "tтτ", "uυսᴜ", "vνѵ", "wԝѡաω", "xхχ", "yуүγ", "zᴢζ", "3зʒ", "4ч",
-)
-
-func lookalikeMap(sets ...string) map[rune]rune {
-	m := make(map[rune]rune)
-	for _, set := range sets {
-		letters := []rune(set)
-		for _, r := range letters[1:] {
-			m[r] = letters[0]
-		}
-	}
-	return m
-}
-
-// foldLookalikes returns a text in small Latin letters as far as it looks so, without marks and
-// without characters that are not shown.
-func foldLookalikes(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return !isPrintableASCII(r) }) {
-		return strings.ToLower(text)
-	}
-	var b strings.Builder
-	for _, r := range norm.NFKD.String(text) {
-		if !unicode.Is(unicode.Mn, r) && (IsShown(r) || unicode.IsSpace(r)) {
-			b.WriteRune(lookalike(r))
-		}
-	}
-	return b.String()
-}
-
-func isPrintableASCII(r rune) bool { return ' ' <= r && r <= '~' }
-
-// lookalike returns the small letter or the digit that a character looks like.
-func lookalike(r rune) rune {
-	if like, ok := lookalikes[r]; ok {
-		return like
-	}
-	r = unicode.ToLower(r)
-	if like, ok := lookalikes[r]; ok {
-		return like
-	}
-	return r
-}
 
 // alikeInASCII replaces characters of ASCII by one for all that look alike.
 var alikeInASCII = strings.NewReplacer("rn", "m", "1", "l", "i", "l", "|", "l", "0", "o")
 
 // skeleton returns what a text looks like: without marks, case and characters that are not
 // shown, and with one letter for all that look alike.
-func skeleton(text string) string { return alikeInASCII.Replace(foldLookalikes(text)) }
-
-// words returns the words of a text: sequences of letters and digits. Characters that are not
-// shown separate no words.
-func words(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool {
-		if isPrintableASCII(r) { // most are
-			return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
-		}
-		return IsShown(r) && !unicode.In(r, unicode.L, unicode.Nd, unicode.M, unicode.Nl) || unicode.IsSpace(r)
-	})
-}
+func skeleton(text string) string { return alikeInASCII.Replace(lookalike.Fold(text)) }
 
 // joined returns a text without what separates its words, as it looks.
-func joined(text string) string { return strings.Join(words(skeleton(text)), "") }
+func joined(text string) string { return strings.Join(lookalike.Words(skeleton(text)), "") }
 
 // Imitated returns the key among the given ones whose server a text of another server
 // imitates, or "". It does if it contains
@@ -89,7 +31,7 @@ func joined(text string) string { return strings.Join(words(skeleton(text)), "")
 // The name alone, spelled as it is, does not imitate the server in a text. In a title it may,
 // see ImitatedTitle.
 func Imitated(text string, keys []string) string {
-	spelled := words(text)
+	spelled := lookalike.Words(text)
 	looks := make([]string, len(spelled))
 	for i, word := range spelled {
 		looks[i] = skeleton(word)
@@ -97,7 +39,7 @@ func Imitated(text string, keys []string) string {
 	lower := strings.ToLower(norm.NFKC.String(text))
 	for _, key := range keys {
 		look := skeleton(key)
-		parts := words(look)
+		parts := lookalike.Words(look)
 		if containsWireName(lower, key) {
 			return key
 		}

@@ -52,7 +52,7 @@ func secretLength(name, text string) int {
 	if end := strings.IndexAny(text, "\r\n"); end >= 0 {
 		line = text[:end]
 	}
-	all := nameWords(name)
+	all := secretname.Words(name)
 	word := line
 	if end := strings.IndexAny(line, " \t&,;\"'<>(){}[]"); end >= 0 {
 		word = line[:end]
@@ -62,7 +62,7 @@ func secretLength(name, text string) int {
 	switch {
 	case strings.HasPrefix(line, Hidden), proseWords[strings.ToLower(strings.TrimRight(word, ".:!?"))], strings.HasPrefix(line[len(word):], "("):
 		return 0
-	case meanSecret(all, secretname.Text) && !strings.HasSuffix(last, "s"), isLine && strings.ContainsAny(line, "=0123456789"), looksRandom(word), slices.Contains(all, "pin") && isNumber(word):
+	case secretname.Mean(all, secretname.Text) && !strings.HasSuffix(last, "s"), isLine && strings.ContainsAny(line, "=0123456789"), looksRandom(word), slices.Contains(all, "pin") && isNumber(word):
 		if isLine {
 			return len(strings.TrimRight(line, " \t"))
 		}

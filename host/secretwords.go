@@ -7,22 +7,10 @@ import (
 	"github.com/fondaco/fondaco/internal/secretname"
 )
 
-// passwords are words for a password in other languages, without disguise.
-var passwords = func() []string {
-	all := secretname.ForeignPasswords()
-	for i, word := range all {
-		all[i] = strings.Join(words(foldLookalikes(word)), " ")
-	}
-	return all
-}()
-
 // IsSecretName reports whether the value of a member, parameter, variable or flag of this name is
 // probably a secret, so that it should not be shown: of words in camel case or with separators,
 // one or several together mean a secret.
-func IsSecretName(name string) bool {
-	all := nameWords(name)
-	return secretname.Is(all) || nameForeignPassword(all)
-}
+func IsSecretName(name string) bool { return secretname.Is(secretname.Words(name)) }
 
 // plainKeys are words in front of "key" in names of what is no secret.
 var plainKeys = []string{"primary", "public", "foreign", "sort", "partition", "row", "object", "cache", "unique", "hot", "map"}
@@ -30,8 +18,8 @@ var plainKeys = []string{"primary", "public", "foreign", "sort", "partition", "r
 // mayNameSecret is IsSecretName for texts that anybody has written, in which words are run together
 // and names belong to one service, such as csrftoken, x-functions-key and device_code.
 func mayNameSecret(name string) bool {
-	all := nameWords(name)
-	if IsSecretName(name) || len(all) == 0 {
+	all := secretname.Words(name)
+	if secretname.Is(all) || len(all) == 0 {
 		return len(all) > 0
 	}
 	before, last := "", all[len(all)-1]
@@ -52,21 +40,3 @@ var (
 	lastSecretWords   = []string{"sig", "sid", "pass", "creds", "csrf", "xsrf", "hmac", "verifier", "assertion"}
 	lastSecretEndings = []string{"token", "signature", "sessionid", "sessid"}
 )
-
-// meanSecret reports whether some of the words mean a secret at a place of a use.
-func meanSecret(all []string, use secretname.Use) bool {
-	return secretname.Mean(all, use) || nameForeignPassword(all)
-}
-
-// nameForeignPassword reports whether some of the words are a password in another language, or
-// begin or end with one.
-func nameForeignPassword(all []string) bool { return secretname.HavePassword(all, passwords) }
-
-// textWords returns the words of a text in small letters, without disguise.
-func textWords(text string) []string { return words(foldLookalikes(text)) }
-
-// nameWords returns the words of a name or a title, also of one in camel case, without the numbers
-// that follow them.
-func nameWords(name string) []string {
-	return secretname.TrimNumbers(textWords(secretname.SplitCase(name)))
-}

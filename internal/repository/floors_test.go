@@ -40,8 +40,10 @@ var floors = []placement{
 	{floor: 0, path: "internal/testdir", only: none},
 	// The texts of hostile peers, for tests.
 	{floor: 0, path: "internal/hostiletext", only: none},
-	// The names of secrets, which the library and the host hide.
-	{floor: 0, path: "internal/secretname", only: none},
+	// What texts look like, names of secrets, and forms that ask for some, which the library and the host share.
+	{floor: 0, path: "internal/lookalike", only: none},
+	{floor: 0, path: "internal/secretname", beside: []string{"internal/lookalike"}},
+	{floor: 0, path: "internal/secretform", beside: []string{"internal/secretname"}},
 	// Encodings and RFCs, which do not know MCP.
 	{floor: 0, path: "mcp/internal/backoff", only: none},
 	{floor: 0, path: "mcp/internal/drain", only: none},
@@ -79,7 +81,7 @@ var floors = []placement{
 	{floor: 2, path: "internal/testengine", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/replica", only: []string{"mcp", "mcp/internal/drain", "mcp/internal/seal", "mcp/internal/usercode"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp/internal/textcache", "mcp"}},
-	{floor: 2, path: "mcp/mcpwire", only: []string{"mcp", "mcp/internal/httpheader", "internal/secretname"}},
+	{floor: 2, path: "mcp/mcpwire", only: []string{"mcp", "mcp/internal/httpheader", "internal/secretform", "internal/secretname"}},
 	// One message and its reply, the transports that carry messages, and what a server offers.
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/changes", beside: []string{"mcp/internal/exchange"}},
@@ -116,7 +118,7 @@ var floors = []placement{
 	{floor: 5, path: "x/internal/mirror", only: []string{"mcp", "mcp/mcpserver"}},
 	{floor: 5, path: "x/internal/mirror/mirrortest", only: []string{"mcp", "mcp/mcpclient", "mcp/mcpserver", "mcp/mcptest"}},
 	// The host: its domain, and packages for one job each that do not import each other.
-	{floor: 6, path: "host", only: append([]string{"internal/secretname"}, sdk...)},
+	{floor: 6, path: "host", only: append([]string{"internal/lookalike", "internal/secretform", "internal/secretname"}, sdk...)},
 	{floor: 6, path: "host/userfile", only: none},
 	{floor: 6, path: "host/userkey", only: []string{"host/userfile"}, beside: []string{"host/userfile"}},
 	{floor: 6, path: "host/state", only: []string{"host/userfile", "host/userkey", "mcp"}, beside: []string{"host/userfile", "host/userkey"}},
@@ -174,7 +176,7 @@ var libraries = map[string][]string{
 // built lists the modules that every user of the SDK builds.
 var built = []string{
 	"github.com/santhosh-tekuri/jsonschema/v6",
-	"golang.org/x/text", // imported by jsonschema, for its messages
+	"golang.org/x/text", // imported by jsonschema, for its messages, and by internal/lookalike
 	"golang.org/x/time", // token buckets
 }
 

@@ -1,12 +1,16 @@
 // Package secretname says which names are those of secrets: of members, parameters, variables, flags,
 // headers and fields. The library and the host share it, so that what one hides the other hides, too. It
-// reads names by their words, so that a secretary is none.
+// reads names by their words, so that a secretary is none, and as they look: other letters, and characters
+// that are not shown, do not disguise them.
 package secretname
 
 import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/internal/lookalike"
 )
 
 // Use says where words mean a secret.
@@ -37,6 +41,9 @@ var uses = func() map[string]Use {
 		Hidden:                            `cookies signature authorization bearer sessionid sessid connectionstring`,
 	} {
 		for word := range strings.FieldsSeq(words) {
+			if len(word) >= maxLength {
+				panic("secretname: maxLength is less than the length of " + word)
+			}
 			all[word] = use
 			if use == always {
 				all[word+"s"] = use
@@ -62,56 +69,88 @@ var (
 	}
 )
 
-// ForeignPasswords returns words for a password in other languages, as they are written, in small letters.
-func ForeignPasswords() []string {
-	return []string{
+// foreignWords are words for a password in other languages. Scripts other than Latin may not separate words, so
+// foreignPhrases count at any place of a text, as the phrases of several words do.
+var foreignWords, foreignPhrases = func() (single, phrases []string) {
+	for _, password := range []string{
 		"passwort", "kennwort", "mot de passe", "contraseña", "palavra passe", "parola d ordine", "wachtwoord", "hasło", "heslo", "lozinka",
 		"lösenord", "passord", "adgangskode", "salasana", "jelszó", "parolă", "şifre", "mật khẩu", "kata sandi", "пароль", "пароля", "κωδικός πρόσβασης",
 		"סיסמה", "كلمة المرور", "كلمة السر", "पासवर्ड", "รหัสผ่าน", "비밀번호", "パスワード", "暗証番号", "密码", "密碼", "口令",
-	}
-}
-
-// HavePassword reports whether some of the words are one of the passwords, or begin or end with one. Scripts other
-// than Latin may not separate words.
-func HavePassword(words, passwords []string) bool {
-	text := strings.Join(words, " ")
-	return slices.ContainsFunc(passwords, func(password string) bool {
-		if strings.IndexFunc(password, func(r rune) bool { return r == ' ' || r > unicode.MaxASCII }) >= 0 {
-			return strings.Contains(text, password)
+	} {
+		look := strings.Join(TextWords(password), " ")
+		if strings.Contains(look, " ") || !isASCII(look) {
+			phrases = append(phrases, look)
+		} else {
+			single = append(single, look)
 		}
-		return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, password) || strings.HasSuffix(word, password) })
-	})
+	}
+	return single, phrases
+}()
+
+// isForeign reports whether some of the words are a password in another language, or begin or end with one.
+func isForeign(words []string) bool {
+	for _, word := range words {
+		for _, password := range foreignWords {
+			if strings.HasPrefix(word, password) || strings.HasSuffix(word, password) {
+				return true
+			}
+		}
+	}
+	if len(words) == 1 && isASCII(words[0]) { // most names are
+		return false
+	}
+	text := strings.Join(words, " ")
+	return slices.ContainsFunc(foreignPhrases, func(password string) bool { return strings.Contains(text, password) })
 }
 
-// maxWords limits the words of one entry of uses, such as one time password.
-const maxWords = 3
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// maxWords limits the words of one entry of uses, such as one time password, and maxLength its bytes.
+const (
+	maxWords  = 3
+	maxLength = 24
+)
 
 // Is reports whether the words of a name are those of a value that is not shown.
 func Is(words []string) bool {
 	return len(words) == 1 && slices.Contains(whole, words[0]) || Mean(words, Hidden)
 }
 
-// Mean reports whether one of the words, or it and the next ones, mean a secret at a place of a use. Words
-// are in small letters.
+// Mean reports whether one of the words, or it and the next ones, mean a secret at a place of a use. A password in another
+// language means one at each place.
 func Mean(words []string, use Use) bool {
 	for i := range words {
-		if MeanAt(words, i, use) {
+		if meanAt(words, i, use) {
 			return true
 		}
 	}
-	return false
+	return isForeign(words)
 }
 
-// MeanAt is Mean for the words that begin at i.
-func MeanAt(words []string, i int, use Use) bool {
+// meanAt reports whether the words that begin at i mean a secret in English.
+func meanAt(words []string, i int, use Use) bool {
 	isName := use&(Field|Hidden) != 0
+	var space [maxLength]byte
+	joined := space[:0]
 	for end := i + 1; end <= min(i+maxWords, len(words)); end++ {
-		text := strings.Join(words[i:end], "")
-		if uses[text]&use == 0 && !(end == i+1 && endsInSecret(text)) {
-			continue
+		fits := len(joined)+len(words[end-1]) <= maxLength
+		if fits {
+			joined = append(joined, words[end-1]...)
 		}
-		if rest := words[end:]; !isName || len(rest) != 1 || !slices.Contains(facts, rest[0]) {
-			return true
+		if found := fits && uses[string(joined)]&use != 0; found || end == i+1 && endsInSecret(words[i]) {
+			if rest := words[end:]; !isName || len(rest) != 1 || !slices.Contains(facts, rest[0]) {
+				return true
+			}
+		}
+		if !fits {
+			return false
 		}
 	}
 	return false
@@ -128,11 +167,11 @@ var askingPairs = [][2]string{{"what", "is"}, {"log", "in"}, {"sign", "in"}}
 // maxAsked is how many words after such a word a secret counts as asked for.
 const maxAsked = 12
 
-// Asks reports whether the words of a message ask for a secret.
+// Asks reports whether the words of a message ask for a secret. A password in another language counts wherever it is named.
 func Asks(words []string, use Use) bool {
 	asked := 0 // words that are left after one that asks
 	for i, word := range words {
-		if asked > 0 && MeanAt(words, i, use) {
+		if asked > 0 && meanAt(words, i, use) {
 			return true
 		}
 		asked--
@@ -140,7 +179,7 @@ func Asks(words []string, use Use) bool {
 			asked = maxAsked
 		}
 	}
-	return false
+	return isForeign(words)
 }
 
 func endsInSecret(word string) bool {
@@ -161,15 +200,15 @@ func Contains(name string) bool {
 	return strings.HasSuffix(text, "token") || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// Words returns the words of a name in small letters, also of one in camel case, without the numbers that
+// Words returns the words of a name or a title in small letters, also of one in camel case, without the numbers that
 // follow them.
-func Words(name string) []string {
-	all := strings.FieldsFunc(strings.ToLower(SplitCase(name)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r) })
-	return TrimNumbers(all)
-}
+func Words(name string) []string { return trimNumbers(TextWords(splitCase(name))) }
 
-// SplitCase returns a name with a blank in front of each word in camel case.
-func SplitCase(name string) string {
+// TextWords returns the words of a text in small letters.
+func TextWords(text string) []string { return lookalike.Words(lookalike.Fold(text)) }
+
+// splitCase returns a name with a blank in front of each word in camel case.
+func splitCase(name string) string {
 	var b strings.Builder
 	letters := []rune(name)
 	for i, r := range letters {
@@ -184,8 +223,8 @@ func SplitCase(name string) string {
 	return b.String()
 }
 
-// TrimNumbers removes the numbers that follow words, as in token2. It changes the slice.
-func TrimNumbers(words []string) []string {
+// trimNumbers removes the numbers that follow words, as in token2. It changes the slice.
+func trimNumbers(words []string) []string {
 	for i, word := range words {
 		if trimmed := strings.TrimRight(word, "0123456789"); trimmed != "" {
 			words[i] = trimmed

@@ -16,6 +16,7 @@ func TestNamesOfSecrets(t *testing.T) {
 	}{
 		{`password userPassword user_password dbpassword APIKey x-api-key X-API-Key api.keys clientsecret token2 OTPCode one-time-password
 			sessionId Authorization cookies oauth2Token cardPin`, true, true},
+		{"раѕѕword ｐａｓｓｗｏｒｄ pass\u200bword Passwort benutzerpasswort contraseña mot_de_passe пароль 密码 パスワード", true, true}, // disguised, or of another language
 		{"key auth code tokens sig", true, false}, // alone
 		{"pass creds", true, true},
 		{"db_pass SMTP_PASS userPass aws-creds csrftoken mysecretvalue xapikeyhash secretion password_length", false, true},

@@ -1,42 +1,43 @@
 package mcpclient
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
-	"regexp"
 
+	"github.com/fondaco/fondaco/internal/secretform"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
-	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/fondaco/fondaco/mcp/internal/textcache"
 )
 
 // elicitForm is the form of an elicitation.
 type elicitForm struct {
-	schema *jsonschema.Validator
-	err    error  // of compiling the schema
-	secret string // name of a field that looks like a secret, or ""
+	schema  *jsonschema.Validator
+	err     error // of compiling the schema
+	secrets *secretform.Form
 }
 
 // elicitForms caches forms by their schema, because a server asks by few forms.
 var elicitForms = textcache.New(newElicitForm)
 
 func newElicitForm(schema []byte) (*elicitForm, error) {
-	f := &elicitForm{secret: secretFieldOf(schema)}
+	f := &elicitForm{secrets: secretform.Read(schema)}
 	f.schema, f.err = jsonschema.Compile(schema, nil)
 	return f, nil
 }
 
 // formOf returns the form of an elicitation. It refuses a form whose schema is invalid, because no
-// answer could be checked, and one with a field whose name or title suggests a secret, unless
-// Ask.AllowSecretFields is set.
+// answer could be checked, and one that asks for a secret, unless Ask.AllowSecretFields is set.
+//
+// Spec: 2026-07-28 client/elicitation#security-considerations
 func (c *Client) formOf(p *mcp.ElicitParams) (*elicitForm, error) {
 	f, _ := elicitForms.Get(p.RequestedSchema) // newElicitForm never fails
-	if f.secret != "" && !c.opts.Ask.AllowSecretFields {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; use URL elicitation for it", mcp.MethodElicit, f.secret)
+	if !c.opts.Ask.AllowSecretFields {
+		if field := f.secrets.Secrets(p.Message).First(); field != "" {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; use URL elicitation for it", mcp.MethodElicit, field)
+		}
 	}
 	if f.err != nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: requestedSchema: %v", mcp.MethodElicit, f.err)
@@ -94,31 +95,4 @@ func (f *elicitForm) complete(content jsontext.Value) (jsontext.Value, error) {
 		invalid.Subject = "content"
 	}
 	return content, err
-}
-
-// secretField matches the names and titles of fields that a form must not have.
-//
-// Spec: 2026-07-28 client/elicitation#security-considerations
-var secretField = regexp.MustCompile(`(?i)pass ?(word|phrase|code)|secret|api[-_ ]?key|access[-_ ]?(key|token)|private[-_ ]?key|credential|\b(pin|cvv|cvc|ssn)\b|credit[-_ ]?card|card[-_ ]?number`)
-
-// secretFieldOf returns the name of a field of a form whose name or title suggests a secret,
-// or "".
-func secretFieldOf(schema []byte) string {
-	for name, field := range rawjson.Members(rawjson.Member(schema, "properties")) {
-		var title []byte
-		if text := rawjson.Member(field, "title"); text.Kind() == '"' {
-			title = rawjson.Unquote(text)
-		}
-		if isSecretName(name) || len(title) > 0 && secretField.Match(title) {
-			return string(name)
-		}
-	}
-	return ""
-}
-
-// isSecretName reports whether the name of a field, whose words underscores may separate,
-// looks like that of a secret.
-func isSecretName(name []byte) bool {
-	return secretField.Match(name) ||
-		bytes.IndexByte(name, '_') >= 0 && secretField.Match(bytes.ReplaceAll(name, []byte{'_'}, []byte{' '}))
 }

@@ -189,9 +189,12 @@ type AskOptions struct {
 	// refused, which in the stateless era ends their call. Default: 10 per second,
 	// with a burst of 100.
 	Rate mcp.Rate
-	// AllowSecretFields accepts forms with fields whose names suggest a password, a
-	// key or another secret. By default such forms are refused, because URL
-	// elicitation is intended for secrets.
+	// AllowSecretFields accepts forms that ask for a password, a key or another secret:
+	// by the name, title, description, default or format of a field, by the message or
+	// the title of the form, or by what can be chosen in it. By default such forms are
+	// refused, because URL elicitation is intended for secrets. A form that asks in
+	// other words than these of English, or a password of some other languages, is
+	// not recognized.
 	AllowSecretFields bool
 	// MaxTokens is the maximum of CreateMessageParams.MaxTokens; a larger number is
 	// lowered to it. Requests without a positive number are refused. So are

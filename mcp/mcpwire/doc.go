@@ -18,7 +18,8 @@
 //
 // Values of members and headers whose names are those of secrets, such as "password" or
 // "Authorization", are replaced by "[redacted]", and so are the state of requests, most of the ids
-// of sessions, and the answers to fields of forms whose titles or descriptions mean a secret. A secret in a text that a person or a model reads is not found. Long texts and long messages
+// of sessions, and the answers to the fields of forms for which mcpclient refuses the form, because they
+// ask for a secret. A secret in a text that a person or a model reads is not found. Long texts and long messages
 // are shortened; the size in bytes is at the end of such a line. Of what is no message only the size is
 // shown, or the first 64 bytes of a text without JSON. Characters that could
 // change what a terminal shows are written as escapes.

@@ -120,7 +120,7 @@ func (l *Line) read(data jsontext.Value, f form) {
 	}
 	if len(payload) > 0 {
 		if l.secret = secretFieldsIn(&m); l.secret != nil {
-			f.secretField = l.secret.inSchema
+			f.secretField, f.secretSchema = l.secret.inSchema, l.secret.haveUnnamed()
 		}
 		l.Payload, l.Cut = redacted(payload, f)
 	}

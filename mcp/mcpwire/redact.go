@@ -65,6 +65,9 @@ type form struct {
 	brief   bool // without the members of aboutPeer
 	// secretField reports whether a member of the object at a path is a secret although its name does not say so. It may be nil.
 	secretField func(path []string, name string) bool
+	// secretSchema is set in the schema of what has the name of a secret, and for a message with a form in which it is not known
+	// which fields ask for one.
+	secretSchema bool
 }
 
 // redacted returns a JSON value without secrets. It reports whether something was shortened or left out
@@ -110,8 +113,6 @@ type printer struct {
 	out  bytes.Buffer
 	cut  bool
 	path []string // names of the members in which the value is
-	// secretSchema is set in the schema of what has the name of a secret.
-	secretSchema bool
 }
 
 // schemaMembers are the members of a JSON Schema whose members are names with a schema each.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fondaco/fondaco/internal/secretname"
+	"github.com/fondaco/fondaco/internal/secretform"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -18,9 +18,9 @@ const (
 	maxSecretNames  = 1 << 20
 )
 
-// secretFields are the fields of the forms in a message whose values are secrets although the names of the fields
-// do not say so, by the form: its key in inputRequests, or "" for the form of elicitation/create.
-type secretFields map[string][]string
+// secretFields are the fields of the forms in a message that ask for secrets, by the form: its key in inputRequests, or ""
+// for the form of elicitation/create.
+type secretFields map[string]secretform.Fields
 
 // secretFieldsIn returns the secret fields of the forms in a message.
 func secretFieldsIn(m *envelope) (found secretFields) {
@@ -42,59 +42,37 @@ func secretFieldsIn(m *envelope) (found secretFields) {
 	return found
 }
 
-// secretFieldsOf returns the secret fields of a form: those with a title, a description, a default or a format that means a
-// secret or, if its message, title or description does, all. Names of secrets in English need no entry.
-func secretFieldsOf(params jsontext.Value) (names []string) {
+// secretFieldsOf returns the secret fields of a form. A message that is no text counts as its JSON.
+func secretFieldsOf(params jsontext.Value) secretform.Fields {
 	var p struct {
 		Message jsontext.Value `json:"message"`
-		Schema  struct {
-			Title       jsontext.Value            `json:"title"`
-			Description jsontext.Value            `json:"description"`
-			Properties  map[string]jsontext.Value `json:"properties"`
-		} `json:"requestedSchema"`
+		Schema  jsontext.Value `json:"requestedSchema"`
 	}
 	if len(params) == 0 || unmarshal(params, &p) != nil {
-		return nil
+		return secretform.Fields{}
 	}
-	all := slices.ContainsFunc([]jsontext.Value{p.Message, p.Schema.Title, p.Schema.Description}, meansSecret)
-	for name, raw := range p.Schema.Properties {
-		var field struct {
-			Title       jsontext.Value `json:"title"`
-			Description jsontext.Value `json:"description"`
-			Default     jsontext.Value `json:"default"`
-			Format      jsontext.Value `json:"format"`
-			WriteOnly   jsontext.Value `json:"writeOnly"`
-		}
-		_ = unmarshal(raw, &field)
-		if all || textOf(field.Format) == "password" || string(field.WriteOnly) == "true" || isSecret(textOf(field.Title)) || meansSecretText(name) ||
-			slices.ContainsFunc([]jsontext.Value{field.Title, field.Description, field.Default}, meansSecret) {
-			names = append(names, name)
-		}
+	var message string
+	if p.Message.Kind() != '"' || unmarshal(p.Message, &message) != nil {
+		message = string(p.Message)
 	}
-	return names
-}
-
-// textOf returns a text of a form, also in a value that should be one.
-func textOf(raw jsontext.Value) string {
-	var text string
-	if raw.Kind() == '"' && unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
-func meansSecret(raw jsontext.Value) bool { return meansSecretText(textOf(raw)) }
-
-// meansSecretText reports whether words of a text mean a secret, or ask for one.
-func meansSecretText(text string) bool {
-	words := secretname.Words(text)
-	return secretname.Mean(words, secretname.Text) || secretname.Asks(words, secretname.Request|secretname.Number) || secretname.HavePassword(words, secretname.ForeignPasswords())
+	return secretform.Read(p.Schema).Secrets(message)
 }
 
 // inSchema reports whether a member of the object at a path is the schema of a secret field.
 func (f secretFields) inSchema(path []string, name string) bool {
 	key, path := formAt(path, "inputRequests")
-	return slices.Equal(path, []string{"requestedSchema", "properties"}) && slices.Contains(f[key], name)
+	_, found := slices.BinarySearch(f[key].Names, name)
+	return found && slices.Equal(path, []string{"requestedSchema", "properties"})
+}
+
+// haveUnnamed reports whether a form has secrets that belong to no field.
+func (f secretFields) haveUnnamed() bool {
+	for _, fields := range f {
+		if fields.All {
+			return true
+		}
+	}
+	return false
 }
 
 // formAt returns the key of the form at a path, and the path in it. of is the member that has the forms, if there are several.
@@ -111,7 +89,7 @@ func formAt(path []string, of string) (key string, rest []string) {
 
 // forms are those of earlier messages that have secret fields.
 type forms struct {
-	fields map[formKey][]string
+	fields map[formKey]secretform.Fields
 	bytes  int // see maxSecretNames
 	full   bool
 }
@@ -121,11 +99,11 @@ type formKey struct{ log, form string }
 
 // complete remembers the forms of a message, and hides the secrets in the answers to earlier ones.
 func (f *forms) complete(l *Line) {
-	for key, names := range l.secret {
+	for key, fields := range l.secret {
 		if key == "" {
 			key = "#" + string(l.ID)
 		}
-		f.keep(formKey{l.Name, key}, names)
+		f.keep(formKey{l.Name, key}, fields)
 	}
 	var answer struct {
 		Action    string         `json:"action"`
@@ -144,29 +122,42 @@ func (f *forms) complete(l *Line) {
 		if l.Kind == kindResult {
 			key = "#" + string(l.ID)
 		}
-		return slices.Equal(path, []string{"content"}) && (f.full || slices.Contains(f.fields[formKey{l.Name, key}], name))
+		return slices.Equal(path, []string{"content"}) && (f.full || f.fields[formKey{l.Name, key}].Has(name))
 	}
 	l.Payload, _ = redacted(l.Payload, whole)
 }
 
 // keep adds the secret fields of a form to those of the same key: two clients may be asked at the same time.
-func (f *forms) keep(key formKey, names []string) {
-	known, isKnown := f.fields[key]
-	if len(names) == 0 || f.full {
+func (f *forms) keep(key formKey, fields secretform.Fields) {
+	if len(fields.Names) == 0 && !fields.All || f.full {
 		return
 	}
-	for _, name := range names {
-		if f.full = !isKnown && len(f.fields) == maxSecretForms || len(known) == maxSecretFields || f.bytes+len(name)+len(key.form) > maxSecretNames; f.full {
-			f.fields = nil
-			return
+	known, isKnown := f.fields[key]
+	added := 0
+	if !isKnown {
+		added = len(key.form)
+	}
+	switch {
+	case fields.All || known.All: // needs no names
+		known = secretform.Fields{All: true}
+	default:
+		names := slices.Clone(known.Names)
+		for _, name := range fields.Names {
+			if !known.Has(name) {
+				names = append(names, strings.Clone(name))
+				added += len(name) + len(key.form)
+			}
 		}
-		if !slices.Contains(known, name) {
-			known = append(known, strings.Clone(name))
-			f.bytes += len(name) + len(key.form)
-		}
+		slices.Sort(names)
+		known.Names = names
+	}
+	f.bytes += added
+	if f.full = !isKnown && len(f.fields) == maxSecretForms || len(known.Names) > maxSecretFields || f.bytes > maxSecretNames; f.full {
+		f.fields = nil
+		return
 	}
 	if f.fields == nil {
-		f.fields = make(map[formKey][]string)
+		f.fields = make(map[formKey]secretform.Fields)
 	}
 	f.fields[formKey{key.log, strings.Clone(key.form)}] = known
 }

@@ -78,6 +78,23 @@ func TestOnlyTheFormThatAsksForASecretHasOne(t *testing.T) {
 	}
 }
 
+// What is not known to belong to a field may belong to each, and to what the answer has beside them.
+func TestFormThatDoesNotSayWhichFieldIsSecretHasNoAnswer(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{
+		`{"properties":{"f1":{"$ref":"#/$defs/p","default":"sugg3sted"}},"$defs":{"p":{"title":"Password","enum":["sugg3sted"]}}}`,
+		`{"properties":[{"title":"Password","default":"sugg3sted"}]}`,
+		`{"properties":{"f1":{"title":"Password","title":"Town","default":"sugg3sted"}}}`,
+	} {
+		got := logged(nil,
+			mcp.WireMessage{Conn: 1, Data: fmt.Appendf(nil, `{"id":7,"method":"elicitation/create","params":{"message":"?","requestedSchema":%s}}`, schema)},
+			mcp.WireMessage{Conn: 1, Sent: true, Data: []byte(`{"id":7,"result":{"action":"accept","content":{"f1":"hunter2","f2":"hunter2"}}}`)})
+		if strings.Contains(got, "hunter2") || strings.Contains(got, "sugg3sted") || !strings.Contains(got, `"title":"Password"`) {
+			t.Errorf("%s: got %s, want the schema without values, and no answer", schema, got)
+		}
+	}
+}
+
 // A server that asks for many secrets does not get the log to forget some.
 func TestWhereTooManyFormsHaveSecretsNoAnswerIsShown(t *testing.T) {
 	t.Parallel()
