@@ -155,7 +155,7 @@ func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
 }
 
 // errReadmit ends a connection that is to pass the checks of a start again.
-var errReadmit = errors.New("the approval is checked again")
+var errReadmit = errors.New("a root did not lead where it was approved; its approval is checked again")
 
 // readInitialLists reads the lists before the connection is ready.
 func (l *loop) readInitialLists(ctx context.Context, client *mcpclient.Client) error {
@@ -234,8 +234,6 @@ func (l *loop) recordEnd(err error, lasted time.Duration) {
 	switch {
 	case err == nil:
 		l.setState(host.Idle, "", time.Time{})
-	case errors.Is(err, errReadmit):
-		l.setState(host.Starting, "", time.Time{})
 	case errors.Is(err, host.ErrNeedsApproval):
 		l.setState(host.NeedsApproval, err.Error(), time.Time{})
 	case WantsKey(err): // the server may be the one that is wrong, and no sign-in says when it is right
@@ -244,12 +242,16 @@ func (l *loop) recordEnd(err error, lasted time.Duration) {
 	case WantsCredentials(err):
 		l.setState(host.NeedsSignIn, err.Error(), time.Time{})
 	default:
-		state := host.Failed
-		l.failed.Store(true)
 		pause, suspended := l.backoff.add(time.Now(), lasted)
+		if errors.Is(err, errReadmit) && l.backoff.consecutive == 1 { // without a pause, unless it happens again soon
+			l.setState(host.Starting, "", time.Time{})
+			return
+		}
+		state := host.Failed
 		if suspended {
 			state = host.Suspended
 		}
+		l.failed.Store(true)
 		l.lastFailure = "the last attempt: " + err.Error()
 		l.setState(state, err.Error(), time.Now().Add(pause))
 	}
