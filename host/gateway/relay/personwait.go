@@ -23,17 +23,18 @@ type PersonWait struct {
 	// Report sends progress with a message. Only one call is made at a time.
 	Report func(message string)
 
-	mu     sync.Mutex
-	ended  chan struct{} // guarded by mu: closed by Stop; nil before Start
-	sender sync.WaitGroup
+	mu      sync.Mutex
+	ended   chan struct{} // guarded by mu: closed by Stop; nil before Start
+	stopped bool          // guarded by mu
+	sender  sync.WaitGroup
 }
 
 // Start begins to report that a person is asked to do something, until Stop is called. A further question
-// of the same wait is not reported.
+// of the same wait, and one after Stop, is not reported.
 func (w *PersonWait) Start(toDo string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended != nil {
+	if w.ended != nil || w.stopped {
 		return
 	}
 	ended := make(chan struct{})
@@ -52,12 +53,14 @@ func (w *PersonWait) Start(toDo string) {
 	})
 }
 
-// Stop ends the reports, and waits until the last one is sent. It must be called once.
+// Stop ends the reports, and waits until the last one is sent. It must be called, also if the wait panics; more than one
+// call has the effect of one.
 func (w *PersonWait) Stop() {
 	w.mu.Lock()
-	if w.ended != nil {
+	if w.ended != nil && !w.stopped {
 		close(w.ended)
 	}
+	w.stopped = true
 	w.mu.Unlock()
 	w.sender.Wait()
 }
