@@ -47,9 +47,12 @@ func (s *consoleSource) RemoveRoot(name, dir string) error {
 
 // ShowRootCode implements console.RootSource.
 func (s *consoleSource) ShowRootCode(ctx context.Context, name, dir string) error {
-	_, about, err := s.newRoot(name, dir)
-	if err != nil {
+	path, about, err := s.newRoot(name, dir)
+	switch {
+	case err != nil:
 		return err
+	case len(about) > maxAbout:
+		return fmt.Errorf("found a path of %d bytes, which is too long to be shown whole beside the code; %s roots add takes it", len(path), s.host.main.program())
 	}
 	shown, err := s.showCode(ctx, about)
 	if err == nil && !shown {
@@ -59,7 +62,7 @@ func (s *consoleSource) ShowRootCode(ctx context.Context, name, dir string) erro
 }
 
 // newRoot returns the path of a directory that a person has typed for a server of the configuration, and what it means
-// to add it, for the host that shows a code for that. The directory comes first, because a terminal cuts the line.
+// to add it, for the host that shows a code for that.
 func (s *consoleSource) newRoot(name, dir string) (path, about string, err error) {
 	if err := s.checkConfigured(name); err != nil {
 		return "", "", err

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/supervisor"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // The demonstration asks the user nothing, and no code is shown for a server that does not exist.
@@ -21,6 +24,21 @@ func TestConsoleAddsNoRootToAServerOutsideOfTheConfiguration(t *testing.T) {
 		}
 		if err := s.ShowRootCode(t.Context(), "one", t.TempDir()); err == nil {
 			t.Errorf("%s: got a code shown, want an error", name)
+		}
+	}
+}
+
+// What is not shown whole cannot be consented to, and the console says what adds it.
+func TestConsoleShowsNoCodeForAPathThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	m, _, _ := terminalOf(t)
+	q := questionsAt(m, new(mcpserver.MemoryStore))
+	q.terminal.Store(true)
+	s := &consoleSource{host: &hostProcess{main: m, questions: q, upstreams: []host.Upstream{{Key: "one"}}, path: "mcp.json"}}
+	for n, want := range map[int]string{900: "", 1000: "found a path of 1001 bytes, which is too long to be shown whole beside the code; fondaco roots add takes it"} {
+		err := s.ShowRootCode(t.Context(), "one", "/"+strings.Repeat("a", n))
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
+			t.Errorf("%d bytes: got %v, want %q", n, err, want)
 		}
 	}
 }

@@ -186,14 +186,32 @@ func TestPromptSaysWhatAYesAllowsWhateverServersSayBefore(t *testing.T) {
 				t.Errorf("%s: got %q, want it above the prompt", test.words, text)
 			}
 			for line := range strings.SplitSeq(text, "\n") {
-				if len([]rune(line)) > 79 || strings.Contains(line, "notes/list") {
-					t.Errorf("%s: got %q, want it cut", test.words, line)
+				if len([]rune(line)) > 79 || strings.Contains(line, "notes/list") && !strings.HasPrefix(line, "    | ") {
+					t.Errorf("%s: got %q, want it cut or marked", test.words, line)
 				}
 			}
 		}
 		_, _ = io.WriteString(keys, "n\n")
 		if err := <-ended; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A code allows all that a command says, so all of it is shown.
+func TestWhatACodeAllowsIsShownWhole(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, _, screen := terminalOf(t)
+		q := questionsAt(m, new(mcpserver.MemoryStore))
+		q.terminal.Store(true)
+		about := "give /" + strings.Repeat("home/and/away/", 20) + "other as a root to the server one"
+		if err := q.showCode(about); err != nil {
+			t.Fatal(err)
+		}
+		_, shown, _ := strings.Cut(strings.TrimSuffix(screen(), "\n"), "it wants to ")
+		if got := strings.ReplaceAll(shown, "\n    | ", ""); got != about {
+			t.Errorf("got %q, want %q", got, about)
 		}
 	})
 }

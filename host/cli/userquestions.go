@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -404,17 +405,18 @@ func (q *userQuestions) showCode(about string) error {
 		return errors.New("this host has no terminal and no desktop to show a code, and no page of its console is open")
 	}
 	code := q.commandCodes.Show(about)
-	text := fmt.Sprintf("A command wants consent. If you started it, its code is %s: type it there\n  it wants to ", code)
-	if q.terminal.Load() {
-		q.main.Message("%s%s", text, q.main.fitIntent(about))
+	text := fmt.Sprintf("A command wants consent. If you started it, its code is %s: type it there", code)
+	intent := "  it wants to " + terminal.CleanLine(about)
+	if q.terminal.Load() { // whole, because the code allows all of it
+		q.main.Message("%s\n%s", text, strings.Join(q.main.WrapLine(intent), "\n"))
 	}
 	if n := q.notifier.Load(); n != nil {
-		return n.Show(context.Background(), "Fondaco", text+terminal.CleanLine(about))
+		return n.Show(context.Background(), "Fondaco", text+"\n"+intent)
 	}
 	return nil
 }
 
-// fitIntent cuts what a command says that it wants to do, so that its words begin no line.
+// fitIntent cuts what a command with a wrong code says that it wants to do, so that its words begin no line.
 func (m *Main) fitIntent(about string) string {
 	return terminal.Fit(terminal.CleanLine(about), max(20, m.Width()-len("  it wants to ")-1))
 }
