@@ -34,7 +34,9 @@ func TestConsoleShowsNoCodeForAPathThatIsTooLong(t *testing.T) {
 	m, _, _ := terminalOf(t)
 	q := questionsAt(m, new(mcpserver.MemoryStore))
 	q.terminal.Store(true)
-	s := &consoleSource{host: &hostProcess{main: m, questions: q, upstreams: []host.Upstream{{Key: "one"}}, path: "mcp.json"}}
+	servers := new(supervisor.Supervisor)
+	servers.Use([]host.Upstream{{Key: "one"}})
+	s := &consoleSource{host: &hostProcess{main: m, questions: q, servers: servers, path: "mcp.json"}}
 	for n, want := range map[int]string{900: "", 1000: "found a path of 1001 bytes, which is too long to be shown whole beside the code; fondaco roots add takes it"} {
 		err := s.ShowRootCode(t.Context(), "one", "/"+strings.Repeat("a", n))
 		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {

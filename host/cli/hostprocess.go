@@ -173,8 +173,9 @@ func (h *hostProcess) findConfig(m *Main) {
 	h.servers = supervisor.New(supervisor.Options{
 		Path: h.path, Only: h.only, Read: h.readConfig, Decisions: userDecisions{h}, Message: m.Message,
 		Policy: m.policy, PolicyPath: policyPlace.String(), PolicyVersion: m.policyVersion, ReadPolicy: readPolicy,
-		OnRead:   func(servers []host.Upstream) { h.audit.Hide(m.secrets.configure(servers)) },
-		OnDenied: h.recordDenials,
+		OnRead:     func(servers []host.Upstream) { h.audit.Hide(m.secrets.configure(servers)) },
+		OnReplaced: h.forgetSignIns,
+		OnDenied:   h.recordDenials,
 	})
 }
 
@@ -260,6 +261,13 @@ func (h *hostProcess) openRevocations(ctx context.Context, required bool) (*http
 		return nil, err
 	}
 	return httpserver.OpenRevocations(ctx, store, h.gateway, h.main.logger())
+}
+
+// forgetSignIns forgets which servers wait for a sign-in, without those that run.
+func (h *hostProcess) forgetSignIns(running []host.Upstream) {
+	if h.questions != nil {
+		h.questions.signIns.forgetOthers(running)
+	}
 }
 
 // startQuestions shows questions to the user until stop is called. Commands reach the host at

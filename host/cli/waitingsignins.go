@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -68,6 +69,17 @@ func (n *signInNotices) note(s *host.Status, command string) {
 		n.waiting[s.Key] = true
 		n.pending = append(n.pending, waitingSignIn{s.Key, s.WantsKey, s.MissingScopes, command})
 	}
+}
+
+// forgetOthers forgets all servers but some. What is forgotten must not be noted any more.
+func (n *signInNotices) forgetOthers(kept []host.Upstream) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	isKept := func(key string) bool {
+		return slices.ContainsFunc(kept, func(u host.Upstream) bool { return u.Key == key })
+	}
+	maps.DeleteFunc(n.waiting, func(key string, _ bool) bool { return !isKept(key) })
+	n.pending = slices.DeleteFunc(n.pending, func(w waitingSignIn) bool { return !isKept(w.Server) })
 }
 
 // isPending reports whether next returns a server.

@@ -67,6 +67,9 @@ func (s *Supervisor) replace(all []host.Upstream) {
 	on := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool { return s.off[u.Key] })
 	s.mu.Unlock()
 	s.gateway.Reload(on)
+	if s.opts.OnReplaced != nil {
+		s.opts.OnReplaced(on)
+	}
 }
 
 // stopRevoked stops the servers whose approval was revoked. They are started again when

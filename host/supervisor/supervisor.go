@@ -41,6 +41,8 @@ type Options struct {
 	Decisions Decisions
 	// OnRead gets the servers that Reload has read, before one of them is started. Optional.
 	OnRead func([]host.Upstream)
+	// OnReplaced gets the servers that the gateway runs from now on. Optional.
+	OnReplaced func([]host.Upstream)
 	// OnDenied is called after Reload has applied the policy. Optional.
 	OnDenied func()
 	// Message shows a text to the user. Required with a Path.
