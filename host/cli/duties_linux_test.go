@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 )
@@ -177,4 +178,40 @@ func TestTerminalNamesTheCommandForAServerThatRefusesItsKey(t *testing.T) {
 	if screen, code := h.end(t); code != 0 {
 		t.Errorf("got %q, %d, want it ended", screen, code)
 	}
+}
+
+// A host that is killed cannot remove the images of its questions. The next one does, once nobody can answer them.
+func TestImagesOfTheQuestionsOfAKilledHostAreRemoved(t *testing.T) {
+	t.Parallel()
+	home := userHome(t, fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server", "ASK_MORE": "1"}, "fondaco": {"sampling": "ask"}}},
+		"fondaco": {"consent": {"wait": "3s"}}}`, program(t), role))
+	start := func() *consentHost {
+		h := &consentHost{inTerminalAt(t, home, []string{userKey}, "up", "--yes", "--addr", "127.0.0.1:0"), home}
+		h.screen.await(t, `Ctrl-C stops it`)
+		return h
+	}
+	files := func() int {
+		all, err := os.ReadDir(filepath.Join(home, ".local", "state", "fondaco", "state", "questionfiles"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	h := start()
+	ended := h.weakCall(t, "one__caption")
+	h.screen.await(t, `Answer question 1 of the server "one"\?`)
+	asked := time.Now()
+	if files() != 1 {
+		t.Fatalf("got %d files, want the image", files())
+	}
+	if err := h.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ended()
+	if h.end(t); files() != 1 {
+		t.Fatalf("got %d files, want the image left behind", files())
+	}
+	time.Sleep(time.Until(asked.Add(4 * time.Second))) // after its wait nobody can answer the question
+	start()
+	within(t, "the next host removes the image", func() bool { return files() == 0 })
 }

@@ -276,7 +276,18 @@ func (h *hostProcess) startQuestions(ctx context.Context, socket string) (stop f
 	if h.questions == nil {
 		return func() {}
 	}
-	return h.questions.start(ctx, socket)
+	hide := h.questions.start(ctx, socket)
+	if socket == "" { // a command, which ends soon
+		return hide
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { h.questions.removeExpired(ctx) })
+	return func() {
+		cancel()
+		work.Wait()
+		hide()
+	}
 }
 
 // askForApprovals makes the terminal ask from now on for the approvals that are needed.

@@ -27,7 +27,7 @@ type person struct {
 }
 
 // newScriptServer is the server of the sessions: the command "server". With the variable SHOW_ROOTS it has one tool
-// more, and with ASK_MORE two.
+// more, and with ASK_MORE three.
 func newScriptServer() *mcpserver.Server {
 	srv := mcpserver.New("script", "1.0.0", &mcpserver.Options{Logger: quiet})
 	srv.Tool("add", "Add two numbers\nexactly", func(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }, mcpserver.ReadOnly())
@@ -61,6 +61,13 @@ func newScriptServer() *mcpserver.Server {
 			var said mcp.CreateMessageResult
 			err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("praise", &mcp.CreateMessageParams{
 				SystemPrompt: "Be kind", MaxTokens: 100, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Praise the sea")}}},
+			}, &said))
+			return said.Content.Text(), err
+		})
+		srv.Tool("caption", "Name an image", func(ctx context.Context, _ struct{}) (string, error) {
+			var said mcp.CreateMessageResult
+			err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("caption", &mcp.CreateMessageParams{
+				MaxTokens: 100, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Image([]byte("an image"), "image/png")}}},
 			}, &said))
 			return said.Content.Text(), err
 		})

@@ -132,6 +132,23 @@ func (q *userQuestions) start(ctx context.Context, socket string) (stop func()) 
 	}
 }
 
+// removeExpired removes the questions that hosts have left which were killed: at once, and what expires later in turn, until
+// ctx ends.
+func (q *userQuestions) removeExpired(ctx context.Context) {
+	tick := time.NewTicker(consent.QuestionTime)
+	defer tick.Stop()
+	for {
+		if err := q.calls.Queue.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
+			q.main.logger().Warn("expired questions are still stored", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // takeTurn makes this host the one that shows questions.
 func (q *userQuestions) takeTurn(n *notify.Notifier, socket string) {
 	q.self.Store(&consent.Watcher{ID: rand.Text(), Socket: socket, PID: os.Getpid(), Since: time.Now().UTC()})

@@ -2,8 +2,10 @@ package consent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -131,6 +133,26 @@ func (q *Queue) withdraw(ctx context.Context, asked *Question) error {
 		}
 	}
 	return q.Withdraw(ctx, asked.ID)
+}
+
+// RemoveExpired removes the questions that can be answered no more, with their images and sounds, from a store that keeps
+// expired entries: a host that was killed has not withdrawn its own. Those of hosts that run expire after their wait.
+func (q *Queue) RemoveExpired(ctx context.Context) error {
+	store, ok := q.store.(interface {
+		RemoveExpired(ctx context.Context, section string) error
+	})
+	if !ok { // the store removes them by itself
+		return nil
+	}
+	var failed error
+	for _, prefix := range []string{filePrefix, questionPrefix} {
+		section, _, _ := strings.Cut(prefix, "/")
+		failed = errors.Join(failed, store.RemoveExpired(ctx, section))
+	}
+	if failed != nil {
+		return fmt.Errorf("expired questions: %w", failed)
+	}
+	return nil
 }
 
 func fileKey(id string, n int) string {

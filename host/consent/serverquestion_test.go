@@ -6,6 +6,8 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/state"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -345,6 +348,59 @@ func TestImagesOfASamplingRequestAreKeptWhileItWaits(t *testing.T) {
 		if keys, err := store.List(t.Context(), "questionfiles/", "", 10); err != nil || len(keys) > 0 {
 			t.Errorf("got %q, %v, want no file left", keys, err)
 		}
+	})
+}
+
+// killedStore is the store of a host that is killed while its questions wait: it deletes nothing.
+type killedStore struct{ mcp.Store }
+
+func (killedStore) Delete(context.Context, string) error { return errors.New("killed") }
+
+// What a host that was killed has left is removed once it has expired; what a running host asks stays.
+func TestImagesThatAKilledHostHasLeftAreRemoved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "state")
+		store := state.Open(dir, func(context.Context) ([]byte, error) { return make([]byte, 32), nil })
+		ask := func(d *desk, ctx context.Context) *pending {
+			return d.askServer(t, ctx, formQuestion(func(q *host.ServerQuestion) {
+				q.Elicit, q.Sampling = nil, &mcp.CreateMessageParams{MaxTokens: 9, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Image([]byte("i"), "image/png")}}}}
+			}))
+		}
+		kept := func() (files, questions int) {
+			for section, n := range map[string]*int{"questionfiles": &files, "questions": &questions} {
+				all, err := os.ReadDir(filepath.Join(dir, section))
+				if err != nil {
+					t.Fatal(err)
+				}
+				*n = len(all)
+			}
+			return files, questions - 1 // the last number has an entry, too
+		}
+		ctx, kill := context.WithCancel(t.Context())
+		killed := ask(newDesk(killedStore{store}, true), ctx)
+		kill()
+		<-killed.ended
+		time.Sleep(30 * time.Second)
+		running := newDesk(store, true)
+		other := ask(running, t.Context())
+		if err := running.Queue.RemoveExpired(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if files, questions := kept(); files != 2 || questions != 2 {
+			t.Errorf("got %d files and %d questions, want those that can be answered kept", files, questions)
+		}
+		time.Sleep(25 * time.Second)
+		if err := running.Queue.RemoveExpired(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if files, questions := kept(); files != 1 || questions != 1 {
+			t.Errorf("got %d files and %d questions, want that of the running host alone", files, questions)
+		}
+		if got, err := running.Queue.File(t.Context(), other.ID, 0); string(got) != "i" || err != nil {
+			t.Errorf("got %q, %v, want the image of the question that waits", got, err)
+		}
+		<-other.ended
 	})
 }
 

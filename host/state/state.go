@@ -185,6 +185,39 @@ func (s *Store) change(ctx context.Context, key string, condition func(entry) bo
 	return true, userfile.WriteFile(path, sealed)
 }
 
+// RemoveExpired removes the expired entries of a section, which otherwise stay until the section is full. It leaves what it
+// cannot read, and waits for other processes for each entry that it removes, not for all together.
+func (s *Store) RemoveExpired(ctx context.Context, section string) error {
+	dir := filepath.Join(s.dir, sectionOf(section+"/"))
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), ".") { // a file that is being written
+			continue
+		}
+		path := filepath.Join(dir, f.Name())
+		if e, failed := s.readFile(ctx, path); failed == nil && !e.live() {
+			err = errors.Join(err, s.removeExpired(ctx, path))
+		}
+	}
+	return wrap(err)
+}
+
+// removeExpired removes the entry in a file, unless it was written again.
+func (s *Store) removeExpired(ctx context.Context, path string) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if e, err := s.readFile(ctx, path); err != nil || e.key == "" || e.live() {
+		return err
+	}
+	return os.Remove(path)
+}
+
 // makeRoom returns an error if a section is full after its expired entries were removed.
 // The caller holds the lock.
 func (s *Store) makeRoom(ctx context.Context, section string) error {

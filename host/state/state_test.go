@@ -282,3 +282,29 @@ func TestVersionOfASectionChangesWithIt(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestExpiredEntriesOfASectionAreRemoved(t *testing.T) {
+	t.Parallel()
+	s, dir := open(t)
+	must(t, s.RemoveExpired(t.Context(), "a"))
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the directory was created")
+	}
+	must(t, s.Put(t.Context(), "a/stays", []byte("x"), 0))
+	must(t, s.Put(t.Context(), "a/holds", []byte("x"), time.Hour))
+	for _, key := range []string{"a/1", "a/2", "b/1"} {
+		must(t, s.Put(t.Context(), key, []byte("x"), time.Nanosecond))
+	}
+	damaged := filepath.Join(dir, "a", "damaged")
+	must(t, userfile.WriteFile(damaged, []byte("no entry")))
+	must(t, s.RemoveExpired(t.Context(), "a"))
+	for section, want := range map[string]int{"a": 3, "b": 1} {
+		if files, err := os.ReadDir(filepath.Join(dir, section)); err != nil || len(files) != want {
+			t.Errorf("section %s: got %d files, %v, want %d", section, len(files), err, want)
+		}
+	}
+	must(t, os.Remove(damaged))
+	if keys, err := s.List(t.Context(), "a/", "", 10); err != nil || !slices.Equal(keys, []string{"a/holds", "a/stays"}) {
+		t.Errorf("got %q, %v, want what has not expired", keys, err)
+	}
+}
