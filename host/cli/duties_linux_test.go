@@ -180,6 +180,95 @@ func TestTerminalNamesTheCommandForAServerThatRefusesItsKey(t *testing.T) {
 	}
 }
 
+// A yes for longer can be taken back, and both are recorded; the host serves only whom it knows; and neither what a call
+// says nor the token of its client is in a file of the host.
+func TestConsentAccessAndDataOfTheUserAreProtected(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-360")
+	home := userHome(t, fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}, "fondaco": {"confirm": {"add": "always"}}}}}`, program(t), role))
+	tokens := tokenFile(t)
+	h := &consentHost{inTerminalAt(t, home, []string{userKey}, "up", "--yes", "--addr", "127.0.0.1:0", "--auth-tokens", tokens), home}
+	url := "http://" + h.screen.await(t, `LISTEN (\S+)`)[1] + "/mcp"
+	h.screen.await(t, `Ctrl-C stops it`)
+
+	// Access: whom the host does not know gets nothing.
+	for token, refused := range map[string]bool{"": true, "Bearer wrong": true, "Bearer " + canaryA: false} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if (answer.StatusCode == http.StatusUnauthorized) != refused {
+			t.Errorf("%q: got %s, want it refused: %t", token, answer.Status, refused)
+		}
+	}
+
+	// Consent: a yes holds as long as the user says, until the user takes it back.
+	call := func() (ended func() (string, int)) {
+		done := make(chan struct{})
+		var text string
+		var code int
+		go func() {
+			defer close(done)
+			text, code = h.run(t, "call", "one/add", "a=987654321")
+		}()
+		return func() (string, int) {
+			<-done
+			return text, code
+		}
+	}
+	ended := call()
+	h.press(t, `Allow call 1 of one/add\?.*N no\] `, "a\n")
+	if text, code := ended(); code != 0 || !strings.Contains(text, "987654321") {
+		t.Fatalf("got %q, %d, want the call made", text, code)
+	}
+	if text, code := call()(); code != 0 {
+		t.Errorf("got %q, %d, want the identical call made without a question", text, code)
+	}
+	if text, code := h.run(t, "grants", "revoke", "1"); code != 0 {
+		t.Errorf("got %q, %d, want the grant revoked", text, code)
+	}
+	ended = call()
+	h.press(t, `Allow call 2 of one/add\?.*N no\] `, "n\n")
+	if text, code := ended(); code != 6 {
+		t.Errorf("got %q, %d, want the user asked again, and the no obeyed", text, code)
+	}
+	for _, action := range []string{"consent", "revoke"} {
+		if text, code := h.run(t, "audit", "search", "--decision", action); code != 0 || !strings.Contains(text, "one/add") {
+			t.Errorf("%s: got %q, %d, want it recorded", action, text, code)
+		}
+	}
+	h.press(t, `Ctrl-C stops it`, ctrlC)
+	if screen, code := h.end(t); code != 0 {
+		t.Errorf("got %q, %d, want it ended", screen, code)
+	}
+	if text, code := h.run(t, "audit", "verify"); code != 0 {
+		t.Errorf("got %q, %d, want the log intact", text, code)
+	}
+
+	// Data.
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, private := range []string{"987654321", canaryA} {
+			if bytes.Contains(content, []byte(private)) {
+				t.Errorf("%s: got %s in a file of the host", path, private)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // A host that is killed cannot remove the images of its questions. The next one does, once nobody can answer them.
 func TestImagesOfTheQuestionsOfAKilledHostAreRemoved(t *testing.T) {
 	t.Parallel()

@@ -101,20 +101,24 @@ func TestUserAnswersAServerForAClientThatCannotShowIt(t *testing.T) {
 	}
 }
 
+// A server that asks without end takes few places in the inbox: requests for the answer of a model, which a person gives,
+// count as forms do.
 func TestServerHasFewQuestionsAtATime(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-338d")
-	h := newConsentHost(t)
+	claim.Shows(t, "R-327b", "R-338d")
+	h := newHostOfOne(t, `"env": {"`+role+`": "server", "ASK_MORE": "1"}, "fondaco": {"sampling": "ask"}`)
 	var ended []func() string
-	for range 4 {
-		ended = append(ended, h.weakCall(t, "one__book"))
+	for _, tool := range []string{"one__praise", "one__book", "one__praise", "one__praise"} {
+		ended = append(ended, h.weakCall(t, tool))
 	}
 	within(t, "four questions wait", func() bool {
 		text, _ := h.run(t, "inbox")
-		return strings.Count(text, "asks you to fill in a form") == 4
+		return strings.Count(text, "asks you to fill in a form")+strings.Count(text, "asks for the answer of a model") == 4
 	})
-	if got := h.weakCall(t, "one__book")(); !strings.Contains(got, "too many questions wait for an answer") {
-		t.Errorf("got %q, want a fifth question refused", got)
+	for _, tool := range []string{"one__praise", "one__book"} {
+		if got := h.weakCall(t, tool)(); !strings.Contains(got, "too many questions wait for an answer") {
+			t.Errorf("%s: got %q, want a fifth question refused", tool, got)
+		}
 	}
 	for i, end := range ended {
 		h.press(t, fmt.Sprintf(`Answer question %d of the server "one"\?.*later\] `, i+1), "d\n")
