@@ -73,7 +73,7 @@ const (
 	OutcomeFailed    Outcome = "failed"         // it was allowed and did not succeed
 	OutcomeDenied    Outcome = "denied"         // by the rules or the managed policy
 	OutcomeRefused   Outcome = "refused"        // the caller did not consent or could not be asked, or a sign-in is needed
-	OutcomeCancelled Outcome = "cancelled"      // by the caller
+	OutcomeCancelled Outcome = "cancelled"      // by the caller; a start by the end of the host, or of the command that needed it
 	OutcomeWithheld  Outcome = "needs approval" // by the user
 )
 

@@ -99,19 +99,24 @@ func (c *connector) connect(ctx context.Context, o *mcpclient.Options) (*mcpclie
 		d.Outcome = host.OutcomeWithheld
 		c.record(d, nil) // the reason contains the command line, which may hold private arguments
 		return nil, err
+	case ctx.Err() == context.Canceled: // nothing is known of the upstream
+		d.Outcome = host.OutcomeCancelled
+		c.record(d, errStartEnded)
+		return nil, err
 	case link.WantsCredentials(err): // the revision is still unknown
 		d.Outcome = host.OutcomeFailed
 	default:
 		d.Outcome = host.OutcomeFailed
-		if ctx.Err() != context.Canceled { // otherwise nothing is known of the upstream
-			c.mu.Lock()
-			c.connectFailed = !c.isOverHTTP()
-			c.mu.Unlock()
-		}
+		c.mu.Lock()
+		c.connectFailed = !c.isOverHTTP()
+		c.mu.Unlock()
 	}
 	c.record(d, err)
 	return client, err
 }
+
+// errStartEnded is the reason of a start that the host has ended, such as that of a command which is done before.
+var errStartEnded = errors.New("the host ended the start before the server was ready")
 
 // maxWithheld limits the variables in a status that a program did not get.
 const maxWithheld = 100

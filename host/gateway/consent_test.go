@@ -523,6 +523,22 @@ func TestEveryDecisionIsReported(t *testing.T) {
 	}
 }
 
+// A command ends its host as soon as it has what it needs: the other servers have not failed.
+func TestStartThatTheHostEndsIsNoFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen decisions
+		g := gateway.New([]host.Upstream{hanging("slow")}, &gateway.Options{Logger: quiet, OnDecision: seen.add})
+		ctx, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		g.Start(ctx)
+		g.Close()
+		if got, want := seen.of(host.ActionStart), []string{" cancelled: the host ended the start before the server was ready"}; !slices.Equal(got, want) {
+			t.Errorf("got starts %q, want %q", got, want)
+		}
+	})
+}
+
 // The host changes texts that imitate another server, and links to documents of other servers,
 // before clients see a definition. A consent is to the tool as its server defines it.
 func TestToolWhoseDefinitionTheHostHasChangedCanBeConfirmed(t *testing.T) {
