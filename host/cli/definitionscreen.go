@@ -45,7 +45,7 @@ func (m *Main) showDefinitions(w waitingChange) {
 	for i := range shown {
 		d := &shown[i]
 		line := fmt.Sprintf("  %-8s %-*s  %-*s  %s", d.Change, names, describeDefinition(d.WaitingDefinition), claims, strings.Join(d.Annotations, ", "), terminal.CleanLine(d.Description))
-		m.PrintWrapped("%s", terminal.Cut(strings.TrimRight(line, " "), max(m.Width()-1, names+claims+12)))
+		m.PrintWrapped("%s", terminal.Fit(strings.TrimRight(line, " "), max(m.Width()-1, names+claims+12)))
 		for _, f := range d.Findings[:min(len(d.Findings), maxShownFindings)] {
 			m.PrintWrapped("           WARNING: %s", f)
 		}
@@ -73,7 +73,7 @@ func (m *Main) showDefinitionsBriefly(w waitingChange) {
 		names = append(names, name)
 	}
 	line := fmt.Sprintf("  %s%s  %s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change), strings.Join(names, ", "))
-	m.PrintWrapped("%s", terminal.Cut(line, 2*m.Width()))
+	m.PrintWrapped("%s", terminal.Fit(line, 2*m.Width()))
 	left := maxShownFindings
 	for i := range w.change.Definitions {
 		d := &w.change.Definitions[i]

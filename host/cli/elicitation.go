@@ -101,7 +101,7 @@ func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog) 
 // quoted it. A text of several lines, or that the terminal would break, has a mark in front of each.
 func (m *Main) askedLines(asks, message string) []string {
 	text := asks + message
-	breaks := func(line string) bool { return terminal.CutAt(line, m.Width()-1) < len(line) }
+	breaks := func(line string) bool { return !m.Fits(line) }
 	if !m.Interactive || (asks == "" || !strings.Contains(message, "\n")) && !slices.ContainsFunc(strings.Split(text, "\n"), breaks) {
 		return []string{text}
 	}

@@ -136,7 +136,7 @@ func (d *dialog) fill(ctx context.Context, form *mcp.ElicitSchema, secret []stri
 		content := join(members)
 		text := terminal.CleanLine(string(join(shown)))
 		question := "Send " + text + "? "
-		if terminal.CutAt(question, d.Width()-1) < len(question) { // the names of fields are text of the server
+		if !d.Fits(question) { // the names of fields are text of the server
 			d.PrintWrapped("  %s", text)
 			question = "Send it? "
 		}
@@ -169,7 +169,7 @@ func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 		}
 	}
 	asks := terminal.CleanLine(label) + " (" + terminal.CleanLine(hint) + "):"
-	if terminal.CutAt(asks, d.Width()-1) < len(asks) { // a part of it would begin a line, as words of the host do
+	if !d.Fits(asks) { // a part of it would begin a line, as words of the host do
 		for _, line := range d.MarkedLines(asks) {
 			d.Message("%s", line)
 		}

@@ -178,7 +178,7 @@ func TestUserCanDeclineAndCancelAtEachLine(t *testing.T) {
 func TestProgressIsDrawnOnOneLine(t *testing.T) {
 	t.Parallel()
 	p := inTerminal(t, nil, append([]string{"call", "slow"}, scriptServer(t)...)...)
-	p.screen.await(t, "\r\x1b\\[K  █+░+  80 %  [0-9]+ s  working")
+	p.screen.await(t, "\r\x1b\\[K  #+-+  80 %  [0-9]+ s  working")
 	screen, code := p.end(t)
 	if last := screen[strings.LastIndex(screen, "\x1b[K"):]; code != 0 || last != "\x1b[Kdone\r\n" {
 		t.Errorf("got %q, %d, want the bar gone before the answer", screen, code)

@@ -180,7 +180,7 @@ func TestPromptSaysWhatAYesAllowsWhateverServersSayBefore(t *testing.T) {
 		} {
 			before := len(screen())
 			test.say()
-			text, ok := strings.CutPrefix(screen()[before:], terminal.EraseLine)
+			text, ok := strings.CutPrefix(screen()[before:], "\r\x1b[K")
 			text, above := strings.CutSuffix(text, "\n"+prompt)
 			if !ok || !above || !strings.Contains(text, test.words) {
 				t.Errorf("%s: got %q, want it above the prompt", test.words, text)
@@ -214,15 +214,4 @@ func TestWhatACodeAllowsIsShownWhole(t *testing.T) {
 			t.Errorf("got %q, want %q", got, about)
 		}
 	})
-}
-
-func TestLinesFitTheTerminal(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ line, want string }{
-		{"", ""}, {"0123456789", "0123456789"}, {"0123456789a", "01234567…"}, {"東京東京東", "東京東京東"}, {"東京東京東京", "東京東京…"}, {"a\tbc", "a…"},
-	} {
-		if got := terminal.Fit(test.line, 10); got != test.want {
-			t.Errorf("%q: got %q, want %q", test.line, got, test.want)
-		}
-	}
 }

@@ -352,7 +352,7 @@ func TestCallThatWaitsForAPersonSendsProgressAndHoldsNoSlot(t *testing.T) {
 				t.Errorf("%s: got %d notifications of progress in 48 s, want one at once and then every 5 s", revision, len(progress))
 			}
 			// Older revisions have no message in the progress.
-			if revision != mcp.V20241105 && !strings.Contains(progress[0].Message, "a person to allow call 7 in Fondaco") {
+			if revision != mcp.V20241105 && !strings.HasPrefix(progress[0].Message, `waiting for a person to allow call 7 in Fondaco (its terminal, inbox or notification, or the command "fondaco answer 7 yes")`) {
 				t.Errorf("%s: got progress %+v, want for whom it waits", revision, progress[0])
 			}
 			_ = c.Close()

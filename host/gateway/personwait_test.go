@@ -74,7 +74,7 @@ func TestCallThatWaitsForTheAnswerOfAPersonSendsProgress(t *testing.T) {
 				if len(got) != 12 {
 					t.Errorf("%s behind for %s: got %d notifications, want one at once and every 5 s, and those of the tool", up, down, len(got))
 				}
-				const waiting = `waiting for a person to answer question 7 of the server "clerk" in Fondaco (its terminal, inbox or notification)`
+				const waiting = `waiting for a person to answer question 7 of the server "clerk" in Fondaco (its terminal, inbox or notification, or the command "fondaco answer 7")`
 				seen := make(map[string]int)
 				for i, p := range got {
 					if i > 0 && p.Progress <= got[i-1].Progress {

@@ -9,7 +9,7 @@ import (
 // messages prints to standard error, for the command and its goroutines.
 type messages struct {
 	mu       sync.Mutex
-	drawn    bool   // a progress bar is on the last line of the terminal
+	drawn    int    // lines of a progress bar, which are the last ones of the terminal
 	question string // the open question, which is the last line of the terminal; empty for none
 }
 
@@ -44,34 +44,7 @@ func (t *IO) printLocked(text string) {
 		_, _ = fmt.Fprintln(t.Stderr, text)
 		return
 	}
-	_, _ = fmt.Fprint(t.Stderr, EraseLine+text+"\n"+t.messages.question)
-}
-
-// Fit cuts a line at a number of columns of the terminal, of which a character that is not ASCII
-// may take two.
-func Fit(line string, columns int) string {
-	if CutAt(line, columns) == len(line) {
-		return line
-	}
-	return line[:CutAt(line, columns-2)] + "…" // the mark may take two columns, too
-}
-
-// CutAt returns how many bytes of a line fit into a number of columns.
-func CutAt(line string, columns int) int {
-	used := 0
-	for i, r := range line {
-		width := 1
-		switch {
-		case r == '\t':
-			width = 8
-		case r >= 0x80:
-			width = 2
-		}
-		if used += width; used > columns {
-			return i
-		}
-	}
-	return len(line)
+	_, _ = fmt.Fprint(t.Stderr, eraseLine+text+"\n"+t.messages.question)
 }
 
 // Info is Message for what -q suppresses.
@@ -81,33 +54,55 @@ func (t *IO) Info(format string, args ...any) {
 	}
 }
 
-// draw draws a line in place of the previous one.
+// draw draws a line in place of the previous one. It is wrapped as by WrapLine, and cut at maxDrawn lines of the terminal.
 func (t *IO) draw(line string) {
+	lines := t.drawnLines(CleanLine(line))
 	t.messages.mu.Lock()
 	defer t.messages.mu.Unlock()
 	if t.messages.question != "" {
 		return
 	}
-	_, _ = fmt.Fprint(t.Stderr, EraseLine+Cut(CleanLine(line), t.Width()-1))
-	t.messages.drawn = true
+	_, _ = fmt.Fprint(t.Stderr, eraseDrawn(t.messages.drawn)+strings.Join(lines, "\n"))
+	t.messages.drawn = len(lines)
 }
 
-// clear removes the drawn line.
+// maxDrawn limits the lines that draw draws.
+const maxDrawn = 4
+
+func (t *IO) drawnLines(line string) []string {
+	columns := t.Width() - 1
+	if columns < leastMarked+len(mark) {
+		return []string{Fit(line, columns)}
+	}
+	return t.wrap(Fit(line, maxDrawn*(columns-len(mark)-1))) // a line may end a column earlier, before a wide character
+}
+
+// clear removes the drawn lines.
 func (t *IO) clear() {
 	t.messages.mu.Lock()
 	defer t.messages.mu.Unlock()
 	t.erase()
 }
 
-// EraseLine returns to the start of the line and erases it.
+// eraseLine returns to the start of the line and erases it.
 //
 // Spec: ECMA-48 8.3.41
-const EraseLine = "\r\x1b[K"
+const eraseLine = "\r\x1b[K"
+
+// eraseDrawn returns to the start of the first of some lines, of which the cursor is in the last, and erases all.
+//
+// Spec: ECMA-48 8.3.22, 8.3.39
+func eraseDrawn(lines int) string {
+	if lines <= 1 {
+		return eraseLine
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", lines-1)
+}
 
 // erase is clear for callers that hold the lock.
 func (t *IO) erase() {
-	if t.messages.drawn {
-		_, _ = fmt.Fprint(t.Stderr, EraseLine)
-		t.messages.drawn = false
+	if t.messages.drawn > 0 {
+		_, _ = fmt.Fprint(t.Stderr, eraseDrawn(t.messages.drawn))
+		t.messages.drawn = 0
 	}
 }

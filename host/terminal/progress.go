@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -75,8 +74,7 @@ func (w *Progress) draw() {
 	}
 }
 
-// line is what is drawn. The message, whose characters may take two columns each, is cut so that it stays on the line.
-// The caller holds mu.
+// line is what is drawn. The caller holds mu.
 func (w *Progress) line(took time.Duration) string {
 	seconds := fmt.Sprintf("%d s", int(took.Seconds()))
 	p := w.progress
@@ -87,7 +85,7 @@ func (w *Progress) line(took time.Duration) string {
 	if p.Total > 0 {
 		front = fmt.Sprintf("  %s %3.0f %%  %s  ", bar(p.Progress/p.Total), percent(p), seconds)
 	}
-	return front + Fit(CleanLine(p.Message), w.to.Width()-1-utf8.RuneCountInString(front))
+	return front + p.Message
 }
 
 // countOf is the progress without a total, and nothing while it is less than 1: a fraction of
@@ -101,13 +99,13 @@ func countOf(p mcp.ProgressParams) string {
 
 func percent(p mcp.ProgressParams) float64 { return 100 * min(max(p.Progress/p.Total, 0), 1) }
 
-// barWidth is the width of a bar in characters.
+// barWidth is the width of a bar in columns.
 const barWidth = 20
 
-// bar draws a fraction.
+// bar draws a fraction, in ASCII: the width of blocks is ambiguous.
 func bar(part float64) string {
 	done := int(min(max(part, 0), 1) * barWidth)
-	return strings.Repeat("█", done) + strings.Repeat("░", barWidth-done)
+	return strings.Repeat("#", done) + strings.Repeat("-", barWidth-done)
 }
 
 // Show stores the progress of a call.

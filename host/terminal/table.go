@@ -3,7 +3,6 @@ package terminal
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // Table is a list to print. The cells may be text of servers.
@@ -54,7 +53,7 @@ func (t *Table) widths() []int {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], alignedColumns(cell))
 		}
 	}
 	return widths
@@ -67,7 +66,7 @@ func (t *IO) writeRow(row []string, widths []int, styleOf func(int, string) Styl
 	var b strings.Builder
 	left := t.Width()
 	for i, cell := range row {
-		shown := Cut(cell, max(left, minCell))
+		shown := fit(cell, max(left, minCell), usualColumns)
 		left -= widths[i] + len(gap)
 		if styleOf != nil {
 			b.WriteString(t.Paint(styleOf(i, cell), shown))
@@ -75,29 +74,21 @@ func (t *IO) writeRow(row []string, widths []int, styleOf func(int, string) Styl
 			b.WriteString(shown)
 		}
 		if i < len(row)-1 {
-			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)) + gap)
+			b.WriteString(strings.Repeat(" ", widths[i]-alignedColumns(cell)) + gap)
 		}
 	}
 	_, err := fmt.Fprintln(t.Stdout, strings.TrimRight(b.String(), " "))
 	return err
 }
 
-// minCell is the least number of characters of a cell that is shown.
+// minCell is the least number of columns of a cell that is shown.
 const minCell = 16
 
-// Cut shortens a line to a number of characters.
-func Cut(line string, width int) string {
-	if utf8.RuneCountInString(line) <= width {
-		return line
-	}
-	return string([]rune(line)[:max(width-1, 0)]) + "…"
-}
-
-// maxBrief limits a description in a table.
+// maxBrief limits a description in a table, in columns.
 const maxBrief = 80
 
 // Brief returns the first line of a description, cut.
 func Brief(description string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
-	return Cut(line, maxBrief)
+	return fit(line, maxBrief, usualColumns)
 }

@@ -49,7 +49,7 @@ func TestMessagesStandAboveTheOpenQuestion(t *testing.T) {
 	m := &IO{Stderr: &words, Drawing: true}
 	m.messages.question = "Start it? [y/N] "
 	m.Message("one line")
-	if got, want := words.String(), EraseLine+"one line\nStart it? [y/N] "; got != want {
+	if got, want := words.String(), eraseLine+"one line\nStart it? [y/N] "; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -141,7 +141,9 @@ func (rl *Relay) askPerson(ctx context.Context, in *link.Call, alone bool, metho
 		asked.Session = session.ID()
 	}
 	waiting := &PersonWait{Report: in.Person.ReportWait}
-	asked.OnQuestion = func(id string) { waiting.Start(fmt.Sprintf("answer question %s of the server %q", id, rl.Key)) }
+	asked.OnQuestion = func(id string) {
+		waiting.Start(fmt.Sprintf("answer question %s of the server %q", id, rl.Key), "fondaco answer "+id)
+	}
 	given, err := rl.AskPerson(ctx, asked)
 	waiting.Stop()
 	if err != nil {

@@ -29,9 +29,9 @@ type PersonWait struct {
 	sender  sync.WaitGroup
 }
 
-// Start begins to report that a person is asked to do something, until Stop is called. A further question
-// of the same wait, and one after Stop, is not reported.
-func (w *PersonWait) Start(toDo string) {
+// Start begins to report that a person is asked to do something, which a command does, too, until Stop is called. A
+// further question of the same wait, and one after Stop, is not reported.
+func (w *PersonWait) Start(toDo, command string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended != nil || w.stopped {
@@ -43,7 +43,7 @@ func (w *PersonWait) Start(toDo string) {
 		tick := time.NewTicker(personWaitInterval)
 		defer tick.Stop()
 		for {
-			w.Report(fmt.Sprintf("waiting for a person to %s in Fondaco (its terminal, inbox or notification)", toDo))
+			w.Report(fmt.Sprintf("waiting for a person to %s in Fondaco (its terminal, inbox or notification, or the command %q)", toDo, command))
 			select {
 			case <-tick.C:
 			case <-ended:
