@@ -81,8 +81,10 @@ func (i *idleCalls) connect(revision mcp.Revision, roots bool) *mcpclient.Client
 	return c
 }
 
-// call calls a tool and returns the text of its result, when it is there.
+// call calls a tool, once nothing moves any more: the calls before have released their places. It returns the
+// text of the result, when it is there.
 func (i *idleCalls) call(c *mcpclient.Client, tool string) <-chan string {
+	synctest.Wait()
 	text := make(chan string, 1)
 	go func() {
 		result, err := c.CallTool(i.Context(), "desk__"+tool, nil)
