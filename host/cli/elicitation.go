@@ -127,7 +127,7 @@ func (q *elicitor) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp
 	}
 	d := &dialog{m, m.Ask}
 	given := new(host.ServerAnswer)
-	answer, err := d.choose(ctx, "Answer it? [y write the answer, N decline]", "no", "decline", "yes")
+	answer, err := d.choose(ctx, "Answer it? [y write the answer, N decline]", "no", "no", "decline", "yes")
 	if err == nil && answer == "yes" {
 		given, err = d.sampling(ctx, asked)
 	}

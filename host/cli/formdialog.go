@@ -34,9 +34,6 @@ const (
 	noneWord    = "/none"
 )
 
-// sendChoice names the answers to whether what was filled in is sent.
-const sendChoice = "[Y send, e edit, d decline, c cancel]"
-
 // endedDialog ends a dialog without an answer.
 type endedDialog struct{ action mcp.ElicitAction }
 
@@ -61,24 +58,39 @@ func (d *dialog) rawLine(ctx context.Context, format string, args ...any) (strin
 	return line, err
 }
 
-// choose asks until the answer is one of the letters, the first of which is that of an empty line.
-// After terminal.MaxYesNo other lines it is as if the user had cancelled.
-func (d *dialog) choose(ctx context.Context, question string, letters ...string) (string, error) {
+// choose asks until the answer is one of some words, or the first letter of one. An empty line is the answer
+// empty, or none if that is "". After terminal.MaxYesNo other lines it is as if the user had cancelled.
+func (d *dialog) choose(ctx context.Context, question, empty string, words ...string) (string, error) {
 	for range terminal.MaxYesNo {
 		line, err := d.line(ctx, "%s", question)
 		if err != nil {
 			return "", err
 		}
-		if line == "" {
-			return letters[0], nil
+		if line == "" && empty != "" {
+			return empty, nil
 		}
-		if i := slices.IndexFunc(letters, func(l string) bool { return l[:1] == strings.ToLower(line) || l == strings.ToLower(line) }); i >= 0 {
-			return letters[i], nil
+		if i := slices.IndexFunc(words, func(w string) bool { return w[:1] == strings.ToLower(line) || w == strings.ToLower(line) }); i >= 0 {
+			return words[i], nil
 		}
-		d.Message("found %q, want one of %s", terminal.CleanLine(line), strings.Join(letters, ", "))
+		d.Message("found %q, want one of %s", terminal.CleanLine(line), strings.Join(words, ", "))
 	}
 	d.Message("that counts as cancel")
 	return "", &endedDialog{mcp.ElicitCancel}
+}
+
+// review asks whether what was filled in is sent, and reports whether the user edits it again instead. An empty line
+// sends nothing: whoever presses Enter through the fields presses it once more.
+func (d *dialog) review(ctx context.Context, question string) (edit bool, err error) {
+	answer, err := d.choose(ctx, question+" [y send, e edit, d decline, c cancel]", "", "yes", "send", "edit", "decline", "no", "cancel")
+	switch {
+	case err != nil:
+		return false, err
+	case answer == "cancel":
+		return false, &endedDialog{mcp.ElicitCancel}
+	case answer == "decline" || answer == "no":
+		return false, &endedDialog{mcp.ElicitDecline}
+	}
+	return answer == "edit", nil
 }
 
 // result returns the answer of a dialog that ended with err.
@@ -135,21 +147,16 @@ func (d *dialog) fill(ctx context.Context, form *mcp.ElicitSchema, secret []stri
 		}
 		content := join(members)
 		text := terminal.CleanLine(string(join(shown)))
-		question := "Send " + text + "? "
+		question := "Send " + text + "?"
 		if !d.Fits(question) { // the names of fields are text of the server
 			d.PrintWrapped("  %s", text)
-			question = "Send it? "
+			question = "Send it?"
 		}
-		answer, err := d.choose(ctx, question+sendChoice, "yes", "edit", "decline", "no", "cancel")
-		switch {
+		switch edit, err := d.review(ctx, question); {
 		case err != nil:
 			return nil, err
-		case answer == "yes":
+		case !edit:
 			return content, nil
-		case answer == "cancel":
-			return nil, &endedDialog{mcp.ElicitCancel}
-		case answer != "edit":
-			return nil, &endedDialog{mcp.ElicitDecline}
 		}
 	}
 }
@@ -202,7 +209,7 @@ func (d *dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 func (d *dialog) url(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	d.showAddress(p)
 	// A long address moves the line with the host out of sight.
-	answer, err := d.choose(ctx, "Open "+mcpclient.URLHost(p)+" in your browser? [y open, N decline, c cancel]", "no", "decline", "yes", "open", "cancel")
+	answer, err := d.choose(ctx, "Open "+mcpclient.URLHost(p)+" in your browser? [y open, N decline, c cancel]", "no", "no", "decline", "yes", "open", "cancel")
 	for {
 		switch {
 		case err != nil:
@@ -217,7 +224,7 @@ func (d *dialog) url(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResul
 		if err := d.openLink(ctx, p.URL); err != nil {
 			d.Message("%s; open the address yourself", terminal.Clean(err.Error()))
 		}
-		answer, err = d.choose(ctx, "Go on once you are done there? [Y done, r open it again, c cancel]", "done", "yes", "retry", "cancel")
+		answer, err = d.choose(ctx, "Go on once you are done there? [Y done, r open it again, c cancel]", "done", "done", "yes", "retry", "cancel")
 		if answer == "yes" {
 			answer = "done"
 		}

@@ -21,6 +21,9 @@ func TestDefaultsOfAFormAreShownBeforeTheyAreSent(t *testing.T) {
 		for _, arg := range args {
 			asked += " " + arg.(string)
 		}
+		if strings.HasPrefix(format, "%s") && strings.HasPrefix(args[0].(string), "Send ") {
+			return "y", nil
+		}
 		return "", nil
 	}}
 	got, err := d.form(t.Context(), &mcp.ElicitParams{RequestedSchema: jsontext.Value(`{"type":"object","properties":{` +

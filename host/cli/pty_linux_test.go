@@ -145,11 +145,12 @@ func TestUserIsAskedOnTheTerminal(t *testing.T) {
 	p.press(t, `found many, want an integer\r\nRow \(an integer\): `, "4\n")
 	p.press(t, `At the window \(y or n\): `, "y\n")
 	p.press(t, `class \(one of first, second\): `, "first\n")
-	p.press(t, `Send {"row":4,"window":true,"class":"first"}\? \[Y send, e edit, d decline, c cancel\] `, "e\n")
+	p.press(t, `Send {"row":4,"window":true,"class":"first"}\? \[y send, e edit, d decline, c cancel\] `, "e\n")
 	p.press(t, `Row \(Enter keeps 4\): `, "5\n")
 	p.press(t, `At the window \(Enter keeps true\): `, "\n")
 	p.press(t, `class \(Enter keeps "first"\): `, "second\n")
-	p.press(t, `Send {"row":5,"window":true,"class":"second"}\? \[Y send, e edit, d decline, c cancel\] `, "\n")
+	p.press(t, `Send {"row":5,"window":true,"class":"second"}\? \[y send, e edit, d decline, c cancel\] `, "\n")
+	p.press(t, `found "", want one of yes, send, edit, decline, no, cancel\r\nSend .*cancel\] `, "y\n")
 	if screen, code := p.end(t); code != 0 || !strings.Contains(screen, "booked second\r\n") {
 		t.Errorf("got %q, %d, want the seat booked", screen, code)
 	}

@@ -31,19 +31,12 @@ func (d *dialog) editSampling(ctx context.Context, asked *host.ServerQuestion, a
 		if err := d.editTexts(ctx, asked, a); err != nil {
 			return err
 		}
-		question := "Send it to the server? "
+		question := "Send it to the server?"
 		if asked.Review == host.ReviewRequest {
-			question = "Let the model get it? "
+			question = "Let the model get it?"
 		}
-		switch answer, err := d.choose(ctx, question+sendChoice, "yes", "edit", "decline", "no", "cancel"); {
-		case err != nil:
+		if edit, err := d.review(ctx, question); err != nil || !edit {
 			return err
-		case answer == "yes":
-			return nil
-		case answer == "cancel":
-			return &endedDialog{mcp.ElicitCancel}
-		case answer != "edit":
-			return &endedDialog{mcp.ElicitDecline}
 		}
 	}
 }

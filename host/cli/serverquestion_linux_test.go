@@ -48,7 +48,7 @@ func TestUserAnswersAServerForAClientThatCannotShowIt(t *testing.T) {
 	h.press(t, `Row \(an integer\): `, "4\n")
 	h.press(t, `At the window \(y or n\): `, "y\n")
 	h.press(t, `class \(one of first, second\): `, "first\n")
-	h.press(t, `Send {"row":4,"window":true,"class":"first"}\? \[Y send, e edit, d decline, c cancel\] `, "\n")
+	h.press(t, `Send {"row":4,"window":true,"class":"first"}\? \[y send, e edit, d decline, c cancel\] `, "y\n")
 	if got := ended(); got != "booked first" {
 		t.Errorf("got %q, want the answer of the user", got)
 	}
@@ -138,7 +138,7 @@ func TestHostAsksItsUserForACommandWithoutATerminal(t *testing.T) {
 	h.press(t, `Row \(an integer\): `, "4\n")
 	h.press(t, `At the window \(y or n\): `, "y\n")
 	h.press(t, `class \(one of first, second\): `, "first\n")
-	h.press(t, `Send .*cancel\] `, "\n")
+	h.press(t, `Send .*cancel\] `, "send\n")
 	if got := <-ended; !strings.Contains(got, "booked first") {
 		t.Errorf("got %q, want the answer of the user", got)
 	}
@@ -152,7 +152,7 @@ func TestUserAnswersForAModelAndOpensAnAddressForAClientThatCanDoNeither(t *test
 	h.press(t, `(?s)1 The server "one" asks for the answer of a model.*system prompt Be kind.*1 user     Praise the sea.*model      at most 100 tokens.*server sees.*\[y write the answer, d decline, c cancel; Enter later\] `, "y\n")
 	h.press(t, `The answer that the server gets:\r\n\| `, "It is wide.\n")
 	h.press(t, `It is wide.\r\n\| `, ".\n")
-	h.press(t, `Send it to the server\? \[Y send, e edit, d decline, c cancel\] `, "\n")
+	h.press(t, `Send it to the server\? \[y send, e edit, d decline, c cancel\] `, "y\n")
 	if got := ended(); got != "It is wide." {
 		t.Errorf("got %q, want the answer of the user", got)
 	}

@@ -83,9 +83,11 @@ func TestFormOfAServerIsFilledInOnTheTerminalOfTheHost(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		{[]string{"y\n", "three\n", "3\n", "soup\n", "\n"}, `accept {"nights":3,"meal":"soup"}`},
+		{[]string{"y\n", "three\n", "3\n", "soup\n", "y\n"}, `accept {"nights":3,"meal":"soup"}`},
 		{[]string{"y\n", "3\n", "soup\n", "edit\n", "4\n", "/none\n", "y\n"}, `accept {"nights":4}`},
 		{[]string{"y\n", "3\n", "\n", "e\n", "\n", "\n", "y\n"}, `accept {"nights":3}`},
+		{[]string{"y\n", "3\n", "\n", "\n", "send\n"}, `accept {"nights":3}`},
+		{[]string{"y\n", "3\n", "\n", "\n", "\n", "\n"}, "cancel "}, // Enter sends nothing
 		{[]string{"y\n", "3\n", "\n", "d\n"}, "decline "},
 		{[]string{"y\n", "3\n", "\n", "c\n"}, "cancel "},
 		{[]string{"y\n", "/decline\n"}, "decline "},
@@ -224,18 +226,18 @@ func TestSamplingRequestIsReviewedOrAnsweredOnTheTerminalOfTheHost(t *testing.T)
 		shown  []string
 		want   string
 	}{
-		{host.ReviewNone, []string{"y\n", "Rome,\n", "  of course\n", ".\n", "\n"}, request, `{"action":"accept","text":"Rome,\n  of course"}`},
-		{host.ReviewNone, []string{"y\n", "Rome\n", ".\n", "e\n", "Bern\n", ".\n", "\n"}, request, `{"action":"accept","text":"Bern"}`},
+		{host.ReviewNone, []string{"y\n", "Rome,\n", "  of course\n", ".\n", "y\n"}, request, `{"action":"accept","text":"Rome,\n  of course"}`},
+		{host.ReviewNone, []string{"y\n", "Rome\n", ".\n", "e\n", "Bern\n", ".\n", "y\n"}, request, `{"action":"accept","text":"Bern"}`},
 		{host.ReviewNone, []string{"y\n", "Rome\n", "/decline\n"}, request, `{"action":"decline"}`},
 		{host.ReviewNone, []string{"d\n"}, request, `{"action":"decline"}`},
 		{host.ReviewRequest, []string{"y\n"}, request, `{"action":"accept"}`},
 		{host.ReviewRequest, []string{"Y\n"}, request, `{"action":"accept"}`},
-		{host.ReviewRequest, []string{"e\n", "Be kind\n", ".\n", ".\n", "\n"}, request, `{"action":"accept","systemPrompt":"Be kind"}`},
-		{host.ReviewRequest, []string{"e\n", ".\n", "Which town?\n", ".\n", "\n"}, request, `{"action":"accept","texts":["Which town?"]}`},
+		{host.ReviewRequest, []string{"e\n", "Be kind\n", ".\n", ".\n", "y\n"}, request, `{"action":"accept","systemPrompt":"Be kind"}`},
+		{host.ReviewRequest, []string{"e\n", ".\n", "Which town?\n", ".\n", "y\n"}, request, `{"action":"accept","texts":["Which town?"]}`},
 		{host.ReviewRequest, []string{"e\n", ".\n", ".\n", "d\n"}, request, `{"action":"decline"}`},
 		{host.ReviewRequest, []string{"c\n"}, request, `{"action":"cancel"}`},
 		{host.ReviewReply, []string{"y\n"}, []string{"answer     Paris\n", "model      small-1\n", "stopped by endTurn\n", "server sees"}, `{"action":"accept"}`},
-		{host.ReviewReply, []string{"e\n", "Rome\n", ".\n", "\n"}, nil, `{"action":"accept","text":"Rome"}`},
+		{host.ReviewReply, []string{"e\n", "Rome\n", ".\n", "y\n"}, nil, `{"action":"accept","text":"Rome"}`},
 		{host.ReviewReply, []string{"d\n"}, nil, `{"action":"decline"}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -263,7 +265,7 @@ func TestCommandAsksForTheAnswerToASamplingRequest(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		{[]string{"y\n", "Rome\n", ".\n", "\n"}, "Rome"},
+		{[]string{"y\n", "Rome\n", ".\n", "y\n"}, "Rome"},
 		{[]string{"y\n", "Rome\n", ".\n", "d\n"}, "the user refused it"},
 		{[]string{"y\n", "/cancel\n"}, "the user refused it"},
 		{[]string{"\n"}, "the user refused it"},
@@ -323,7 +325,7 @@ func TestSecretOfAFormIsNotShownAgain(t *testing.T) {
 		asked.Elicit.RequestedSchema = jsontext.Value(`{"type":"object","properties":{"f1":{"type":"string","title":"Your password"},"f2":{"type":"integer","title":"PIN"},"town":{"type":"string"}},"required":["f1","f2"]}`)
 		_, typed, answer := asks(t, asked)
 		text := ""
-		for _, line := range []string{"y\n", "hunter2\n", "12three4\n", "7654\n", "Rome\n", "e\n", "\n", "\n", "\n", "\n"} {
+		for _, line := range []string{"y\n", "hunter2\n", "12three4\n", "7654\n", "Rome\n", "e\n", "\n", "\n", "\n", "y\n"} {
 			text = typed(line)
 		}
 		for _, secret := range []string{"hunter2", "12three4", "7654"} {
