@@ -133,6 +133,9 @@ func (s *consoleSource) signInTarget(ctx context.Context, name string) (*host.Up
 	if err := h.servers.Policy().Check(u); err != nil {
 		return nil, err
 	}
+	if h.inspected != nil { // the user has typed it
+		return u, nil
+	}
 	switch p, err := h.approvals.Check(ctx, u); {
 	case err != nil:
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/gateway"
 	"github.com/fondaco/fondaco/host/httpserver"
+	"github.com/fondaco/fondaco/host/signin"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp/mcpcheck"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -21,9 +22,10 @@ var inspectEntry = commandInfo{
 	about: `A host runs until Ctrl-C with this server alone, which is in no configuration,
 and the browser opens its console: the forms of its tools, its messages, its log,
 and the checks of "fondaco check". You have typed the command or the URL, so it
-needs no approval; nothing is written to your configuration or your approvals,
-and calls are in no audit log. The host has a free port of the loopback interface
-for itself, which every user and program of this machine can use.`,
+needs no approval; nothing is written to your configuration, your approvals or
+your tokens, and calls are in no audit log. The host has a free port of the
+loopback interface for itself, which every user and program of this machine can
+use.`,
 	example: "inspect -- ./notes-server",
 	make:    func() command { return new(inspectCommand) },
 }
@@ -105,16 +107,18 @@ func (v *inspectCommand) showConsole(ctx context.Context, m *Main, link string) 
 // inspectedKey is the key of the server that inspect shows.
 const inspectedKey = "server"
 
-// openInspected prepares the host for the server that is in no configuration. Tokens of earlier sign-ins to its URL
-// are used.
+// openInspected prepares the host for the server that is in no configuration. A sign-in in its console ends with the
+// process; without one, the token of an earlier sign-in to its URL is used.
 func (h *hostProcess) openInspected(o *gateway.Options) {
 	u := host.Upstream{Key: inspectedKey, Target: mcpclient.URL(h.inspected.URL), Transport: "over HTTP", Header: h.inspected.HTTP.Header}
 	if h.inspected.Command != nil {
 		u.Target, u.Transport = h.inspected.Command, "over stdio"
 	}
 	h.servers.Use([]host.Upstream{u})
-	if tokens, err := h.main.storage().Tokens(); err == nil { // without a directory there are no tokens
-		o.Auth = tokens.Authorizer
+	h.tokens = signin.InMemory(&signin.Options{Logger: h.main.logger()})
+	o.Auth = h.tokens.Authorizer
+	if earlier, err := h.main.storage().Tokens(); err == nil { // without a directory there are no tokens
+		o.Auth = func(u *host.Upstream) mcpclient.Authorizer { return signin.FirstSignedIn(u, h.tokens, earlier) }
 	}
 	h.questions = h.main.newQuestions(new(mcpserver.MemoryStore), h.recordDecision)
 	if h.questions.settings.MayAnswer(true) { // the console is opened with the host

@@ -21,8 +21,19 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// inspect runs the command for a server as long as the test, and enters its console.
+// inspect runs the command for a server as long as the test, and enters its console once the server is ready.
 func inspect(t *testing.T, server ...string) (s session, c *consolePages) {
+	t.Helper()
+	s, c = inspectUnready(t, server...)
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/server")
+		return strings.Contains(page, "ready"), page
+	})
+	return s, c
+}
+
+// inspectUnready is inspect for a server that does not become ready by itself.
+func inspectUnready(t *testing.T, server ...string) (s session, c *consolePages) {
 	t.Helper()
 	home := t.TempDir()
 	env := []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
@@ -44,10 +55,6 @@ func inspect(t *testing.T, server ...string) (s session, c *consolePages) {
 		})
 	})
 	c = enterConsole(t, link.await(t, `(?s)^(http://127\.0\.0\.1:\d+/console/login\?key=\S+)`)[1])
-	awaitCondition(t, func() (bool, string) {
-		_, page := c.get(t, "servers/server")
-		return strings.Contains(page, "ready"), page
-	})
 	return session{env: env}, c
 }
 
@@ -137,6 +144,33 @@ func TestInspectedServerAsksOnThePage(t *testing.T) {
 	}
 	if page := <-called; !strings.Contains(page, "booked first") {
 		t.Errorf("got %s, want the call to go on with the answer", page)
+	}
+}
+
+// The token ends with the command: inspectUnready fails the test if a file is written.
+func TestInspectSignsInInItsConsole(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	_, c := inspectUnready(t, a.protect(t, newScriptServer()))
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/server")
+		return strings.Contains(page, `id="signin"`), page
+	})
+	if status, page := c.post(t, "servers/server/signin", url.Values{}); status != 303 {
+		t.Fatalf("got %d, %s, want a sign-in begun", status, page)
+	}
+	_, page := c.get(t, "servers/server")
+	link := regexp.MustCompile(`id="signin-link" href="([^"]+)"`).FindStringSubmatch(page)
+	if link == nil {
+		t.Fatalf("got %s, want the address of the sign-in", page)
+	}
+	visit(html.UnescapeString(link[1]))
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "servers/server")
+		return strings.Contains(page, "ready") && strings.Contains(page, "signed in"), page
+	})
+	if _, page := c.post(t, "try/tool?name=server__add", url.Values{"/a": {"3"}, "/b": {"4"}}); !strings.Contains(page, ">7<") {
+		t.Errorf("got %s, want the tool called with the token", page)
 	}
 }
 

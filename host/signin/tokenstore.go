@@ -19,9 +19,9 @@ import (
 )
 
 // TokenStore stores the tokens of one user for upstreams, encrypted in a directory or in what
-// several hosts share. Several processes may use it at once. All methods are safe for concurrent use.
+// several hosts share, or in memory. Several processes may use it at once. All methods are safe for concurrent use.
 type TokenStore struct {
-	dir    string
+	dir    string // empty for what is shared, and for memory
 	opts   *Options
 	tokens mcpauth.Store
 }
@@ -61,6 +61,9 @@ func Open(dir string, o *Options) *TokenStore {
 	}
 	return &TokenStore{dir: dir, opts: o, tokens: &lazyStore{dir: filepath.Join(dir, "tokens"), key: o.Key}}
 }
+
+// InMemory returns a token store that ends with the process. Its options need no key.
+func InMemory(o *Options) *TokenStore { return &TokenStore{opts: o, tokens: mcpauth.MemoryStore()} }
 
 // URL returns the URL of an upstream to which the user can sign in. It returns false for
 // an upstream that is not reached over HTTP, has an Authorization header, or has sign-in
@@ -121,12 +124,15 @@ func (s *TokenStore) MissingScopes(ctx context.Context, u *host.Upstream) ([]str
 	return held.MissingScopes, nil
 }
 
-// MarkChanged changes Version after a sign-in or sign-out, so that running hosts retry.
+// MarkChanged changes Version after a sign-in or sign-out, so that running hosts retry. Memory has no other host.
 func (s *TokenStore) MarkChanged() error {
 	if s.opts.Shared != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), markTimeout)
 		defer cancel()
 		return s.opts.Shared.Put(ctx, Section+"/last", []byte(time.Now().UTC().Format(time.RFC3339Nano)), 0)
+	}
+	if s.dir == "" {
+		return nil
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -141,6 +147,9 @@ func (s *TokenStore) MarkChanged() error {
 func (s *TokenStore) Version() string {
 	if s.opts.Shared != nil {
 		return s.opts.Shared.Version(Section)
+	}
+	if s.dir == "" {
+		return ""
 	}
 	info, err := os.Stat(s.changeFile())
 	if err != nil {

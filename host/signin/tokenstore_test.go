@@ -74,6 +74,24 @@ func TestMarkChangedChangesTheVersion(t *testing.T) {
 	}
 }
 
+func TestStoreInMemoryWritesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	w := signin.InMemory(new(signin.Options))
+	if err := signin.Store(w).Update(t.Context(), "k", func([]byte) ([]byte, error) { return []byte("token"), nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.MarkChanged(); err != nil || w.Version() != "" {
+		t.Errorf("got %v, and version %q, want nothing marked", err, w.Version())
+	}
+	if value, err := signin.Store(w).Load(t.Context(), "k"); string(value) != "token" || err != nil {
+		t.Errorf("got %q, %v, want what was stored", value, err)
+	}
+	if files, err := os.ReadDir(dir); len(files) > 0 || err != nil {
+		t.Errorf("got the files %v, %v, want none", files, err)
+	}
+}
+
 func TestOnlyServersOverHTTPAreSignedInTo(t *testing.T) {
 	t.Parallel()
 	w := signin.Open(t.TempDir(), new(signin.Options))
