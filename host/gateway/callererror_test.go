@@ -13,6 +13,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -196,4 +197,57 @@ lines:
 		return true
 	}
 	return false
+}
+
+// A server asks where neither the caller nor the user of the host can be asked: the error names who could be, and how.
+func TestMissingCapabilityComesWithWhatWouldBeRight(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "E-05")
+	const person = `a host that can ask its user: in a terminal ("fondaco up"), or in its console with "questions": true under "consent" in its configuration`
+	refusing := host.Settings{Questions: host.QuestionRules{Elicitation: host.PermissionRefused, Sampling: host.SamplingDeny, Roots: host.PermissionRefused}}
+	elicits := answering(mcp.V20260728, noAnswer)
+	nothing := &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet}
+	for _, test := range []struct {
+		needs    string
+		settings host.Settings
+		client   *mcpclient.Options
+		number   int64 // zero for a result
+		want     string
+	}{
+		{"elicitation", host.Settings{}, nothing, -32021, "needs it; want a client that declares elicitation, or " + person},
+		{"sampling", host.Settings{}, nothing, -32021, `needs it; want a client that declares sampling, or "sampling": "ask" in the settings of the server and ` + person},
+		{"sampling", host.Settings{Questions: host.QuestionRules{Sampling: host.SamplingAsk}}, nothing, -32021, "needs it; want a client that declares sampling, and " + person},
+		{"roots", host.Settings{}, nothing, -32021, `needs it; want a client that declares roots, or some of the host: "fondaco roots add a DIRECTORY"`},
+		{"elicitation", refusing, elicits, 0, `upstream "a": it has to ask in this call; the settings of the server "a" do not allow it to ask for that; want "elicitation": true`},
+		{"sampling", refusing, nothing, -32021, `needs it; the settings of the server "a" do not allow it to ask for that; want "sampling": "relay" or "ask"`},
+		{"roots", refusing, nothing, -32021, `needs it; the settings of the server "a" do not allow it to ask for that; want "roots": true`},
+		{"elicitation", host.Settings{Share: true}, elicits, 0, `upstream "a": it has to ask in this call; the server "a" is shared by all callers, and so asks nobody; want no "share" in its settings`},
+		{mcp.MethodElicit, host.Settings{}, nothing, -32601, mcp.MethodElicit + ": unknown; want a client that declares elicitation, or " + person},
+		{mcp.MethodElicit, host.Settings{}, elicits, -32601, mcp.MethodElicit + ": unknown"},
+	} {
+		srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet})
+		srv.AddTool(mcp.Tool{Name: "ask"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+			if strings.Contains(test.needs, "/") { // a server that has asked, and passes the answer on
+				return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: unknown", test.needs)
+			}
+			e := mcp.Errorf(mcp.CodeMissingCapability, "needs it")
+			e.Data = []byte(`{"requiredCapabilities":{"` + test.needs + `":{}}}`)
+			return nil, e
+		})
+		u := upstream("a", srv)
+		u.Settings = test.settings
+		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(start(t, u).Server()), test.client) // mcptest would answer
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := c.CallTool(t.Context(), "a__ask", nil)
+		_ = c.Close()
+		e, _ := errors.AsType[*mcp.Error](err)
+		switch {
+		case test.number == 0 && (err != nil || !result.IsError || result.Content.Text() != test.want):
+			t.Errorf("%s: got %+v, %v, want %q", test.needs, result, err, test.want)
+		case test.number != 0 && (e == nil || e.Number != test.number || e.Message != test.want):
+			t.Errorf("%s: got %+v, %v, want %d and %q", test.needs, result, err, test.number, test.want)
+		}
+	}
 }

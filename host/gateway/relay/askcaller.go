@@ -16,7 +16,7 @@ import (
 // user of the host, if the upstream may ask that user. conn returns the connection that the client has when it is asked.
 func (rl *Relay) DeclareCapabilities(o *mcpclient.Options, caps link.Capabilities, conn func() *link.Conn) {
 	caps = rl.questions.relayed(caps)
-	person := rl.person()
+	person := rl.questions.person()
 	o.Ask.AllowSecretFields = true // relayedQuestion decides
 	if caps.Form {
 		o.ElicitForm = askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](rl, conn, mcp.MethodElicit)

@@ -19,11 +19,11 @@ const maxPersonRounds = 8
 
 // person returns what the upstream may ask the user of the host in place of a client that cannot
 // show it. A shared connection asks nobody: a question on it does not say in whose call it is asked.
-func (rl *Relay) person() (can link.Capabilities) {
-	if rl.AskPerson == nil || rl.Settings.Share {
+func (q *questions) person() (can link.Capabilities) {
+	if !q.asksUser || q.Settings.Share {
 		return can
 	}
-	may := rl.questions.Questions()
+	may := q.Questions()
 	can.Form, can.URL = may.Elicitation, may.Elicitation
 	can.Sample = may.Sampling == host.SamplingAsk
 	return can
@@ -31,7 +31,7 @@ func (rl *Relay) person() (can link.Capabilities) {
 
 // AsksPerson reports whether the user of the host can be asked in a call of a caller with certain
 // capabilities.
-func (rl *Relay) AsksPerson(c link.Capabilities) bool { return c.Lacks(rl.person()) }
+func (rl *Relay) AsksPerson(c link.Capabilities) bool { return c.Lacks(rl.questions.person()) }
 
 // isForPerson reports whether the user of the host is asked a question, because a caller with certain
 // capabilities cannot show it.
@@ -45,7 +45,7 @@ func (rl *Relay) isForPerson(have link.Capabilities, method string, params any) 
 	default:
 		return false
 	}
-	return rl.questions.relayed(have).Lacks(need) && !rl.person().Lacks(need)
+	return rl.questions.relayed(have).Lacks(need) && !rl.questions.person().Lacks(need)
 }
 
 // askPersonFunc returns a function that asks the user of the host a question of the upstream, in a

@@ -3,8 +3,6 @@ package relay
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"errors"
 	"fmt"
 
@@ -143,7 +141,7 @@ func (c *callerErrors) of(r *mcpserver.Request, err error) error {
 	if ok && e.Remote {
 		switch e.Code {
 		case mcp.CodeInvalidParams, mcp.CodeMethodNotFound, mcp.CodeResourceNotFound, mcp.CodeInternal, mcp.CodeRejected, mcp.CodeOther:
-			bounded := boundedError(e)
+			bounded := withAdvice(boundedError(e), c.questions.advice(link.CapabilitiesOf(r), askedIn(e.Message)))
 			bounded.Number = e.Number
 			return bounded
 		case mcp.CodeURLElicitationRequired:
@@ -156,8 +154,8 @@ func (c *callerErrors) of(r *mcpserver.Request, err error) error {
 			}
 			return boundedError(named)
 		case mcp.CodeMissingCapability:
-			if callerLacks(r, e.Data) {
-				return boundedError(e)
+			if err := c.missingCapability(r, e); err != nil {
+				return err
 			}
 		}
 	}
@@ -195,21 +193,4 @@ func boundedError(e *mcp.Error) *mcp.Error {
 		bounded.Data = nil
 	}
 	return bounded
-}
-
-// callerLacks reports whether the caller has not declared a capability that the upstream
-// requires. Capabilities that the host does not relay count as not declared by the host,
-// not by the caller.
-func callerLacks(r *mcpserver.Request, data jsontext.Value) bool {
-	var missing mcp.MissingCapabilityData
-	if json.Unmarshal(data, &missing) != nil {
-		return false
-	}
-	need := missing.RequiredCapabilities
-	for id := range need.Extensions {
-		if _, declared := r.Capabilities().Extensions[id]; !declared {
-			return true
-		}
-	}
-	return link.CapabilitiesOf(r).Lacks(link.CapabilitiesFrom(need))
 }

@@ -13,7 +13,7 @@ import (
 
 // reviews reports whether the user of the host sees sampling requests before the model of a client gets
 // them, and answers of the model before the upstream gets them.
-func (rl *Relay) reviews() bool { return rl.person().Sample }
+func (rl *Relay) reviews() bool { return rl.questions.person().Sample }
 
 // reviewedSampleFunc is askCallerFunc for sampling requests that the user of the host reviews.
 func reviewedSampleFunc(rl *Relay, conn func() *link.Conn) func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
