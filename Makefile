@@ -51,8 +51,9 @@ suites := test coverage race race-rest hosts flaky tools lint conformance platfo
 run: build
 	@bin/fondaco up $(ARGS)
 
+# The version is that of the commit, where git knows it.
 build: go
-	@go build -o bin/ ./cmd/fondaco
+	@go build -buildvcs=$$(git rev-parse -q --verify HEAD >/dev/null 2>&1 && echo true || echo false) -o bin/ ./cmd/fondaco
 
 $(suites): checks
 	@bin/tools/checks -fuzztime $(FUZZTIME) -fuzzlong $(FUZZLONG) -soaktime $(SOAKTIME) -killtime $(KILLTIME) -repeat $(REPEAT) $@

@@ -14,7 +14,7 @@ func TestVersionIsThatOfTheModule(t *testing.T) {
 		want string
 	}{
 		"go install":                    {&debug.BuildInfo{Main: own("v0.1.0")}, "0.1.0"},
-		"a checkout":                    {&debug.BuildInfo{Main: own("(devel)")}, ""},
+		"a checkout without its commit": {&debug.BuildInfo{Main: own("(devel)")}, ""},
 		"a program that contains it":    {&debug.BuildInfo{Main: debug.Module{Path: "example.com/x", Version: "v9.0.0"}, Deps: []*debug.Module{&dependency}}, "0.2.0"},
 		"a program of another module":   {&debug.BuildInfo{Main: debug.Module{Path: "example.com/x", Version: "v9.0.0"}}, ""},
 		"a checkout with its commit":    {&debug.BuildInfo{Main: own("v0.1.1-0.20261128120000-0123456789ab+dirty")}, "0.1.1-0.20261128120000-0123456789ab+dirty"},

@@ -162,6 +162,24 @@ func TestReleaseIsTheSameFromAnotherDirectory(t *testing.T) {
 	}
 }
 
+func TestProgramOfACloneNamesItsCommit(t *testing.T) {
+	head, err := exec.Command("git", "-C", project, "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone := filepath.Join(t.TempDir(), "clone")
+	if output, err := exec.Command("git", "clone", "-q", "--no-tags", project, clone).CombinedOutput(); err != nil {
+		t.Fatalf("git clone: %v\n%s", err, output)
+	}
+	if output, err := exec.CommandContext(t.Context(), "make", "-C", clone, "build").CombinedOutput(); err != nil {
+		t.Fatalf("make build: %v\n%s", err, output)
+	}
+	output, err := exec.Command(filepath.Join(clone, "bin", "fondaco"), "version").CombinedOutput()
+	if version, _, _ := strings.Cut(string(output), " (go"); err != nil || !strings.HasSuffix(version, "-"+strings.TrimSpace(string(head))) {
+		t.Errorf("got %q, %v, want the version of the commit %s", output, err, head)
+	}
+}
+
 // instruction matches an instruction of the Dockerfile.
 var instruction = regexp.MustCompile(`(?m)^(ARG|FROM|COPY|USER|ENV|ENTRYPOINT|CMD) (.*)$`)
 
