@@ -23,11 +23,12 @@ import (
 var connectEntry = commandInfo{
 	name: "connect", operands: "CLIENT", does: "add the host to the configuration of a client",
 	about: `The client gets the command "fondaco stdio", which joins the running host or
-starts one, so no token is needed in its file. With --url it gets a URL instead,
-for a host on another machine. The rest of the file is unchanged, and a copy of
-the old file is kept beside it. --dry-run shows the change; possible secrets are
-shown as "…", and refused if the file is below version control. A URL whose
-server refuses the client is not written: --token or --header may be missing.
+starts one, so no token is needed in its file; with --config that is the host of
+FILE. With --url it gets a URL instead, for a host on another machine. The rest
+of the file is unchanged, and a copy of the old file is kept beside it.
+--dry-run shows the change; possible secrets are shown as "…", and refused if
+the file is below version control. A URL whose server refuses the client is not
+written: --token or --header may be missing.
 CLIENT is claude-desktop, claude-code, cursor, vscode, windsurf, cline, roo,
 gemini, opencode, zed, codex, copilot, amazonq, kiro or lmstudio.`,
 	example: "connect cursor --dry-run",
