@@ -59,10 +59,16 @@ func (r *bareRoot) own(t *testing.T, name string) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	r.giveToUser(t, name)
+}
+
+// giveToUser makes a file or a directory belong to the user.
+func (r *bareRoot) giveToUser(t *testing.T, name string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		return // the user in the root is the one of the test
 	}
-	if err := os.Chown(path, user, user); err != nil {
+	if err := os.Chown(filepath.Join(r.dir, name), user, user); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -84,8 +90,8 @@ func (r *bareRoot) command(ctx context.Context, program string, args ...string) 
 	return cmd
 }
 
-// serves starts a host in the root, calls a tool of its demonstration server, and stops it.
-func (r *bareRoot) serves(t *testing.T, program string, args ...string) {
+// serves starts a host in the root, calls its tool that calculates, and stops it.
+func (r *bareRoot) serves(t *testing.T, tool, program string, args ...string) {
 	t.Helper()
 	cmd := r.command(t.Context(), program, append(args, "--addr", "127.0.0.1:0")...)
 	stderr, err := cmd.StderrPipe()
@@ -109,7 +115,7 @@ func (r *bareRoot) serves(t *testing.T, program string, args ...string) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, stderr) }()
 	c := mcptest.Connect(t, mcpclient.URL("http://"+addr+"/mcp"), nil)
-	got, err := c.Call[map[string]any](t.Context(), "demo__calculate", map[string]string{"expression": "6 * 7"})
+	got, err := c.Call[map[string]any](t.Context(), tool, map[string]string{"expression": "6 * 7"})
 	if err != nil || got["exact"] != "42" {
 		t.Errorf("got %v, %v, want 42", got, err)
 	}

@@ -5,9 +5,12 @@ package release_test
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
 	"crypto/x509"
 	"encoding/json/v2"
+	"fmt"
 	"io"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/testdir"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 func TestMain(m *testing.M) {
@@ -82,7 +86,7 @@ func TestArchiveHasAProgramThatNeedsNothingElse(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(output), "fondaco "+version+" (go") {
 		t.Fatalf("fondaco version: got %q, %v, want the version %s of the archive", output, err, version)
 	}
-	root.serves(t, "/fondaco", "up")
+	root.serves(t, "demo__calculate", "/fondaco", "up")
 }
 
 func TestReleaseHasSixPlatformsWithTheirModules(t *testing.T) {
@@ -183,8 +187,10 @@ func TestProgramOfACloneNamesItsCommit(t *testing.T) {
 // instruction matches an instruction of the Dockerfile.
 var instruction = regexp.MustCompile(`(?m)^(ARG|FROM|COPY|USER|ENV|ENTRYPOINT|CMD) (.*)$`)
 
-// The image is made as docker does it with the base scratch: what COPY brings is all there is.
-func TestImageOnScratchServes(t *testing.T) {
+// imageOnScratch returns the root of the image, and its command. The image is made as docker does it with the base
+// scratch: what COPY brings is all there is.
+func imageOnScratch(t *testing.T) (root *bareRoot, command []string) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(project, "deploy", "docker", "Dockerfile"))
 	if err != nil {
 		t.Fatal(err)
@@ -194,9 +200,8 @@ func TestImageOnScratchServes(t *testing.T) {
 		t.Fatal("the Dockerfile has no last stage on ${BASE}")
 	}
 	path, _ := archive(t)
-	root := newBareRoot(t)
+	root = newBareRoot(t)
 	root.env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"} // of the container runtime
-	var command []string
 	for _, m := range instruction.FindAllStringSubmatch(last, -1) {
 		words := strings.Fields(m[2])
 		switch m[1] {
@@ -229,13 +234,69 @@ func TestImageOnScratchServes(t *testing.T) {
 			command = append(command, part...)
 		}
 	}
+	return root, command
+}
+
+func TestImageOnScratchServes(t *testing.T) {
+	root, command := imageOnScratch(t)
 	if len(command) != 2 || command[0] != "fondaco" {
 		t.Fatalf("got the command %q, want fondaco up", command)
 	}
-	root.serves(t, "/usr/local/bin/fondaco", command[1:]...)
+	root.serves(t, "demo__calculate", "/usr/local/bin/fondaco", command[1:]...)
 	if files, err := os.ReadDir(filepath.Join(root.dir, "var", "lib", "fondaco")); err != nil || len(files) == 0 {
 		t.Errorf("home: got %v, %v, want what a host writes there", files, err)
 	}
+}
+
+// dockerRun matches the command of the guide that runs a container: what is mounted, and the arguments of the host.
+var dockerRun = regexp.MustCompile(`(?s)\nsudo chown 65532 (\S+)\ndocker run (.*?)\s+registry\.example\.com/fondaco:\S+ (up .*?)\n` + "```")
+
+// No container runtime is needed for what the command of the guide makes of the image: its mounts and its arguments.
+func TestContainerOfTheGuideServes(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(project, "docs", "deployment.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := dockerRun.FindStringSubmatch(string(text))
+	if run == nil {
+		t.Fatal("docs/deployment.md has no command that runs a container after sudo chown 65532")
+	}
+	root, _ := imageOnScratch(t)
+	mounts := make(map[string]string)
+	for _, m := range regexp.MustCompile(`-v "?([^\s":]+):([^\s":]+)`).FindAllStringSubmatch(run[2], -1) {
+		mounts[m[1]] = m[2]
+	}
+	file, home := mounts["$PWD/"+run[1]], mounts["fondaco"]
+	if file == "" || home != "/var/lib/fondaco" {
+		t.Fatalf("got the mounts %q, want the file %s, and the volume at the home of the user", mounts, run[1])
+	}
+	root.add(t, file, 0o600, []byte(`{"mcpServers": {"sums": {"url": "`+sums(t)+`"}}}`))
+	root.giveToUser(t, file)
+	root.serves(t, "sums__calculate", "/usr/local/bin/fondaco", strings.Fields(run[3])...)
+}
+
+type (
+	sum struct {
+		Expression string `json:"expression"`
+	}
+	number struct {
+		Exact string `json:"exact"`
+	}
+)
+
+// sums serves a tool that calculates, over HTTP, and returns its URL: the image on scratch has no programs of servers.
+func sums(t *testing.T) string {
+	t.Helper()
+	srv := mcpserver.New("sums", "1.0.0", nil)
+	srv.Tool("calculate", "Calculate", func(_ context.Context, in sum) (number, error) {
+		if in.Expression != "6 * 7" {
+			return number{}, fmt.Errorf("got %q", in.Expression)
+		}
+		return number{"42"}, nil
+	})
+	web := httptest.NewServer(srv.HTTPHandler())
+	t.Cleanup(web.Close)
+	return web.URL
 }
 
 // authorities returns the certificates of authorities of this machine.
