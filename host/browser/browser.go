@@ -5,6 +5,7 @@ package browser
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"html/template"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/host/userfile"
@@ -39,20 +41,25 @@ var linkPage = template.Must(template.New("link").Parse(`<!doctype html>
 <a href="{{.}}">Open the page</a>
 `))
 
+// pagePattern are the names of the pages in their directory.
+const pagePattern = "open-*.html"
+
+// pageTime is how long a page stays: a browser that starts may read it minutes later, and a link to the console works for
+// this time.
+const pageTime = 10 * time.Minute
+
 // Open opens a link over http or https. It is on a page in a directory of the user, which leads there: every user of the
-// machine sees the arguments of programs. The page of the next link replaces it. Env looks up a variable, like
-// os.LookupEnv. The error wraps ErrNone if nothing could be tried.
+// machine sees the arguments of programs. Each link has a page of its own, so several processes can open one at once. Only
+// the user can read it and nobody can guess its name; it is removed by the first Open ten minutes later. Env looks up a
+// variable, like os.LookupEnv. The error wraps ErrNone if nothing could be tried.
 func Open(ctx context.Context, env func(string) (string, bool), dir, link string) error {
 	program := find(env)
 	if program == nil {
 		return ErrNone
 	}
-	var page bytes.Buffer
-	if err := linkPage.Execute(&page, link); err != nil {
-		return fmt.Errorf("open the browser: %w", err)
-	}
-	path := filepath.Join(dir, "open.html")
-	if err := userfile.WriteFile(path, page.Bytes()); err != nil {
+	removeOldPages(dir)
+	path, err := writePage(dir, link)
+	if err != nil {
 		return fmt.Errorf("open the browser: %w", err)
 	}
 	c := exec.Command(program[0], append(program[1:], path)...)
@@ -80,6 +87,32 @@ func Open(ctx context.Context, env func(string) (string, bool), dir, link string
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// writePage writes the page that leads to a link, and returns its path.
+func writePage(dir, link string) (path string, err error) {
+	var page bytes.Buffer
+	if err := linkPage.Execute(&page, link); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, strings.Replace(pagePattern, "*", rand.Text(), 1))
+	return path, userfile.WriteFile(path, page.Bytes())
+}
+
+// removeOldPages removes the pages that no browser reads any more. What another process removes meanwhile is no error.
+func removeOldPages(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // writePage says why
+	}
+	for _, entry := range entries {
+		if ours, _ := filepath.Match(pagePattern, entry.Name()); !ours {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > pageTime {
+			_ = os.Remove(filepath.Join(dir, entry.Name()))
+		}
 	}
 }
 
