@@ -356,6 +356,13 @@ func TestConsoleSignsIn(t *testing.T) {
 
 // openPage keeps a page of the console open as a browser does, until close is called.
 func (c *consolePages) openPage(t *testing.T) (closePage func()) {
+	if status, page := c.post(t, "servers/cloud/restart", url.Values{}); status != 303 { // the scopes are not only in memory
+		t.Fatalf("got %d, %s, want the server connected to again", status, page)
+	}
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "inbox")
+		return strings.Contains(page, "scopes were not granted: <code>export</code>"), page
+	})
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.origin+c.path+"live?page=inbox", nil)

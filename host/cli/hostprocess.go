@@ -243,7 +243,7 @@ func (h *hostProcess) openUserStores(o *gateway.Options) (err error) {
 		return err
 	}
 	o.Admit, o.FilterDefinitions, o.Auth = h.servers.Admit, h.filterDefinitions, h.tokens.Authorizer
-	o.AdmitRoots = h.approvals.AdmitRoots
+	o.AdmitRoots, o.MissingScopes = h.approvals.AdmitRoots, h.tokens.MissingScopes
 	o.Consent, o.ClientMayConsent = h.questions.calls.Consent, h.questions.clientMayConsent
 	if h.questions.answersServers() {
 		o.AskPerson = h.questions.calls.AskPerson

@@ -171,6 +171,13 @@ func (c *connector) authorizer(admitted *host.Upstream) mcpclient.Authorizer {
 	return auth
 }
 
+// lastAdmitted returns the upstream as it was connected to last.
+func (c *connector) lastAdmitted() *host.Upstream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.admitted
+}
+
 // captureStderr makes a program's target keep the last lines of standard error.
 func (c *connector) captureStderr(t mcpclient.Target) mcpclient.Target {
 	program, ok := t.(*mcpclient.CommandTarget)

@@ -127,8 +127,18 @@ func (u *upstream) connectShared(ctx context.Context, conn *link.Conn) (*mcpclie
 	client, err := u.connect(ctx, conn, o)
 	if err == nil {
 		client.Use(u.source.RecordAges)
+		u.knowMissingScopes(ctx, conn)
 	}
 	return client, err
+}
+
+// knowMissingScopes adds the scopes that calls have lacked before to the status.
+func (u *upstream) knowMissingScopes(ctx context.Context, conn *link.Conn) {
+	scopes, err := u.gateway.options.missingScopes(ctx, u.connector.lastAdmitted())
+	if err != nil {
+		u.log.Warn("the scopes that calls have lacked before are not known", "error", err)
+	}
+	conn.AddMissingScopes(scopes)
 }
 
 // connect connects to the upstream for a connection, and counts the process that it starts.

@@ -35,6 +35,10 @@ type Options struct {
 	// called again when what Admit returns has changed, and must not wait for a user.
 	// Default: none.
 	Auth func(*host.Upstream) mcpclient.Authorizer
+	// MissingScopes returns the scopes that refused calls of an admitted upstream have lacked since its user signed in
+	// last, for its status: calls of earlier processes, too. It is called each time the upstream was connected to, and
+	// must not wait for a user. Default: those of this gateway are known.
+	MissingScopes func(context.Context, *host.Upstream) ([]string, error)
 	// FilterDefinitions returns which definitions of an upstream clients may see as they
 	// are now. It is called each time the upstream has listed them, and again after Retry.
 	// If it fails, clients see none that were just listed. Default: all.
@@ -161,6 +165,13 @@ func (o *Options) auth(u *host.Upstream) mcpclient.Authorizer {
 		return nil
 	}
 	return o.Auth(u)
+}
+
+func (o *Options) missingScopes(ctx context.Context, u *host.Upstream) ([]string, error) {
+	if o.orZero().MissingScopes == nil {
+		return nil, nil
+	}
+	return o.MissingScopes(ctx, u)
 }
 
 // filterDefinitions returns which listed definitions clients may see.

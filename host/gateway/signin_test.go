@@ -294,6 +294,30 @@ func TestScopeThatOneCallLacksIsShownWhileOthersGoOn(t *testing.T) {
 	call("export", "export", false)
 }
 
+func TestScopeThatACallOfAnEarlierHostHasLackedIsShown(t *testing.T) {
+	t.Parallel()
+	srv := newServer("scoped")
+	srv.Tool("hello", "", func(context.Context, struct{}) (string, error) { return "hello", nil })
+	u := host.Upstream{Key: "scoped", Transport: "over HTTP", Target: mcpclient.URL(new(scopedServer).serve(t, srv.HTTPHandler()))}
+	states := make(chan host.Status, 100)
+	g := gateway.New([]host.Upstream{u}, &gateway.Options{
+		Logger: quiet, OnStatus: func(s host.Status) { states <- s },
+		MissingScopes: func(_ context.Context, u *host.Upstream) ([]string, error) {
+			return []string{"export of " + u.Key}, nil
+		},
+	})
+	t.Cleanup(g.Close)
+	g.Start(t.Context())
+	awaitState(t, g, states, host.Ready)
+	if s := g.Status()[0]; !s.WaitsForSignIn() || !slices.Equal(s.MissingScopes, []string{"export of scoped"}) {
+		t.Errorf("got %+v, want the scope that the store has", s)
+	}
+	g.ClearMissingScopes("scoped")
+	if s := g.Status()[0]; s.WaitsForSignIn() {
+		t.Errorf("got %+v, want no scope after a sign-in", s)
+	}
+}
+
 func TestScopesOfAStatusAreBounded(t *testing.T) {
 	t.Parallel()
 	srv := newServer("greedy")

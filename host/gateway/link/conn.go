@@ -252,8 +252,8 @@ func (c *Conn) readmit() {
 	}
 }
 
-// addMissingScopes adds scopes that a call has lacked to the status.
-func (c *Conn) addMissingScopes(scopes []string) {
+// AddMissingScopes adds scopes that a call has lacked to the status.
+func (c *Conn) AddMissingScopes(scopes []string) {
 	if c.state.addMissing(scopes) {
 		c.ReportStatus()
 	}

@@ -72,7 +72,7 @@ func (l Lease) Release(err error) {
 		l.conn.reportLoss(err) // the client reports the loss of a connection, but not that of one stream
 	}
 	if scopes := missingScopes(err); len(scopes) > 0 {
-		l.shared.addMissingScopes(scopes)
+		l.shared.AddMissingScopes(scopes)
 	} else if WantsCredentials(err) {
 		l.conn.state.withdraw(l.Client)
 		l.conn.reportLoss(err)
