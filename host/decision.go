@@ -61,6 +61,8 @@ const (
 	ActionGrant     Action = "grant"      // that calls are allowed without a further question
 	ActionRevoke    Action = "revoke"     // an approval, a grant or a credential
 	ActionAnswer    Action = "answer"     // to a question of a server, by the user of the host
+	ActionSwitchOff Action = "switch off" // a server, until the host ends
+	ActionSwitchOn  Action = "switch on"  // a server that was switched off
 )
 
 // Outcome is the result of an action.

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -264,11 +265,29 @@ func TestConsoleSwitchesAServerOffAndOn(t *testing.T) {
 	if _, stderr, exit := commands.run(t.Context(), "call", "one/describe", "a=1"); exit != 4 || !strings.Contains(stderr, `server "one" is switched off in the console`) {
 		t.Errorf("call: got %s, %d, want it off", stderr, exit)
 	}
+	// What is switched on is recorded before: without the line it stays off.
+	log := filepath.Join(h.home, ".local", "state", "fondaco", "audit.jsonl")
+	if err := errors.Join(os.Rename(log, log+".away"), os.Mkdir(log, 0o700)); err != nil { // it cannot be opened
+		t.Fatal(err)
+	}
+	if status, page := c.post(t, "servers/one/enable", url.Values{}); status != 409 || !strings.Contains(page, "Not switched on") || !strings.Contains(page, "You have switched it off") {
+		t.Errorf("without the audit log: got %d, %s, want it off", status, page)
+	}
+	if err := errors.Join(os.Remove(log), os.Rename(log+".away", log)); err != nil {
+		t.Fatal(err)
+	}
 	if status, page := c.post(t, "servers/one/enable", url.Values{}); status != 303 {
 		t.Fatalf("got %d, %s, want it switched on", status, page)
 	}
 	page(`<dt>process ids</dt><dd>`)
 	page(`switched off in the console`) // the log outlasts it
+	record, err := os.ReadFile(log)
+	if want := `(?s)"action":"switch off".*"grantedBy":".*in the console".*"action":"switch on".*"grantedBy":".*in the console"`; err != nil || !regexp.MustCompile(want).Match(record) {
+		t.Errorf("got %s, %v, want who has switched it off and on", record, err)
+	}
+	if n := strings.Count(string(record), `"action":"switch on"`); n != 1 {
+		t.Errorf("got %d lines that it was switched on, want that of the time when it was", n)
+	}
 	if status, _ := c.post(t, "servers/two/disable", url.Values{}); status != 409 {
 		t.Errorf("got %d, want that there is no such server", status)
 	}
@@ -337,6 +356,13 @@ func TestConsoleSignsIn(t *testing.T) {
 	if _, page := c.get(t, "inbox"); !strings.Contains(page, "scopes were not granted: <code>export</code>") || !strings.Contains(page, `<span class="count">1`) {
 		t.Errorf("got %s, want the sign-in in the inbox", page)
 	}
+	if status, page := c.post(t, "servers/cloud/restart", url.Values{}); status != 303 { // the scopes are not only in memory
+		t.Fatalf("got %d, %s, want the server connected to again", status, page)
+	}
+	awaitCondition(t, func() (bool, string) {
+		_, page := c.get(t, "inbox")
+		return strings.Contains(page, "scopes were not granted: <code>export</code>"), page
+	})
 	if status, page := c.post(t, "servers/cloud/signin", url.Values{}); status != 303 {
 		t.Fatalf("got %d, %s, want a sign-in begun", status, page)
 	}
@@ -356,13 +382,6 @@ func TestConsoleSignsIn(t *testing.T) {
 
 // openPage keeps a page of the console open as a browser does, until close is called.
 func (c *consolePages) openPage(t *testing.T) (closePage func()) {
-	if status, page := c.post(t, "servers/cloud/restart", url.Values{}); status != 303 { // the scopes are not only in memory
-		t.Fatalf("got %d, %s, want the server connected to again", status, page)
-	}
-	awaitCondition(t, func() (bool, string) {
-		_, page := c.get(t, "inbox")
-		return strings.Contains(page, "scopes were not granted: <code>export</code>"), page
-	})
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.origin+c.path+"live?page=inbox", nil)

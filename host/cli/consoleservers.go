@@ -6,6 +6,7 @@ import (
 	"encoding/json/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
@@ -44,11 +45,28 @@ func (h *hostProcess) statuses() []host.Status {
 	return all
 }
 
-// SetDisabled implements console.Source.
+// SetDisabled implements console.Source. What is switched on is recorded before, and stays off if it cannot be
+// recorded; a server that is to be off is off in any case.
 func (s *consoleSource) SetDisabled(name string, off bool) error {
 	h := s.host
+	if _, err := h.servers.Server(name); err != nil {
+		return err
+	}
+	if h.servers.IsOff(name) == off {
+		return nil
+	}
+	if !off {
+		if err := s.recordSwitch(name, host.ActionSwitchOn); err != nil {
+			return err
+		}
+	}
 	if err := h.servers.SetOff(name, off); err != nil {
 		return err
+	}
+	if off {
+		if err := s.recordSwitch(name, host.ActionSwitchOff); err != nil { // the line is written later
+			h.main.Message("audit log: %v", err)
+		}
 	}
 	word := "on"
 	if off {
@@ -57,6 +75,14 @@ func (s *consoleSource) SetDisabled(name string, off bool) error {
 	s.logs.Add(name, console.LogLine{FromHost: true, Text: "switched " + word + " in the console"})
 	h.main.Message("  %-10s %s: switched %s in the console", "server", terminal.CleanLine(name), word)
 	return nil
+}
+
+// recordSwitch records that the user switches a server off or on.
+func (s *consoleSource) recordSwitch(name string, action host.Action) error {
+	user := s.host.main.userName()
+	return s.host.recordDecision(host.Decision{
+		Time: time.Now(), Upstream: name, Action: action, Outcome: host.OutcomeDone, GrantedBy: user, Reason: "by " + user + ", in the console",
+	})
 }
 
 // Log implements console.Source.
