@@ -64,6 +64,7 @@ type auditDocument struct {
 	Keep          string `json:"keep"`
 	Syslog        string `json:"syslog"`
 	RequireSyslog bool   `json:"requireSyslog"`
+	OTLP          string `json:"otlp"`
 }
 
 // trusts are the values of trust, the strictest first.
@@ -119,7 +120,7 @@ func (p *Policy) readAudit(d *auditDocument) error {
 	if d == nil {
 		return nil
 	}
-	p.audit = &host.AuditSettings{First: d.First, Syslog: d.Syslog, RequireSyslog: d.RequireSyslog}
+	p.audit = &host.AuditSettings{First: d.First, Syslog: d.Syslog, RequireSyslog: d.RequireSyslog, OTLP: d.OTLP}
 	if d.Keep != "" {
 		keep, err := time.ParseDuration(d.Keep)
 		if err != nil || keep <= 0 {
@@ -232,7 +233,7 @@ func (p *Policy) RequiresAudit() bool { return p != nil && p.audit != nil }
 func (p *Policy) RequiresAsk() bool { return p != nil && p.trust == host.TrustAsk }
 
 // Audit returns the settings of the audit log: those of the user, made as strict as the
-// policy requires. The syslog server of the policy takes the place of the user's.
+// policy requires. The syslog server and the collector of the policy take the place of the user's.
 func (p *Policy) Audit(own host.AuditSettings) host.AuditSettings {
 	if !p.RequiresAudit() {
 		return own
@@ -245,6 +246,7 @@ func (p *Policy) Audit(own host.AuditSettings) host.AuditSettings {
 		own.Syslog = p.audit.Syslog
 		own.RequireSyslog = own.RequireSyslog || p.audit.RequireSyslog
 	}
+	own.OTLP = cmp.Or(p.audit.OTLP, own.OTLP)
 	return own
 }
 
@@ -289,7 +291,8 @@ func (p *Policy) Describe() (lines []string) {
 		lines = append(lines, `"dev" has no effect`)
 	}
 	if p.audit != nil {
-		lines = append(lines, fmt.Sprintf("audit log: required; before every call: %v; syslog: %s", p.audit.First, cmp.Or(p.audit.Syslog, "none")))
+		lines = append(lines, fmt.Sprintf("audit log: required; before every call: %v; syslog: %s; collector: %s",
+			p.audit.First, cmp.Or(p.audit.Syslog, "none"), cmp.Or(p.audit.OTLP, "none")))
 	}
 	for _, f := range p.flags {
 		lines = append(lines, "forbidden flag: "+f)

@@ -457,17 +457,19 @@ func TestEnvironmentDoesNotMoveThePolicy(t *testing.T) {
 
 func TestAuditIsAsStrictAsThePolicyWants(t *testing.T) {
 	t.Parallel()
-	p := loaded(t, `{"audit": {"first": true, "keep": "8760h", "syslog": "tls://log.example.com:6514", "requireSyslog": true}}`)
-	want := host.AuditSettings{First: true, Keep: 8760 * time.Hour, Size: 1, Syslog: "tls://log.example.com:6514", RequireSyslog: true}
-	if got := p.Audit(host.AuditSettings{Keep: time.Hour, Size: 1, Syslog: "udp://mine:1"}); got != want {
+	p := loaded(t, `{"audit": {"first": true, "keep": "8760h", "syslog": "tls://log.example.com:6514", "requireSyslog": true, "otlp": "https://otel.example.com"}}`)
+	want := host.AuditSettings{First: true, Keep: 8760 * time.Hour, Size: 1, Syslog: "tls://log.example.com:6514", RequireSyslog: true, OTLP: "https://otel.example.com"}
+	if got := p.Audit(host.AuditSettings{Keep: time.Hour, Size: 1, Syslog: "udp://mine:1", OTLP: "http://mine:1"}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got := p.Audit(host.AuditSettings{Keep: 10000 * time.Hour}); got.Keep != 10000*time.Hour {
 		t.Errorf("got %v, want the longer time", got.Keep)
 	}
-	own := host.AuditSettings{Syslog: "udp://mine:1"}
-	if got := loaded(t, `{}`).Audit(own); got != own {
-		t.Errorf("got %+v, want what the user has set", got)
+	own := host.AuditSettings{Syslog: "udp://mine:1", OTLP: "http://mine:1"}
+	for _, lax := range []string{`{}`, `{"audit": {}}`} {
+		if got := loaded(t, lax).Audit(own); got != own {
+			t.Errorf("%s: got %+v, want what the user has set", lax, got)
+		}
 	}
 }
 
