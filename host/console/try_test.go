@@ -184,6 +184,9 @@ func TestResultsAreShownByTheirKind(t *testing.T) {
 			t.Errorf("got %s, want %s", body, want)
 		}
 	}
+	if !strings.Contains(body, `<form method="post" action="`+b.path+`try/resource" id="read">`) || !strings.Contains(body, `<button form="read" name="uri" value="status://today"`) {
+		t.Errorf("got %s, want a button that reads the resource of the link", body)
+	}
 	images := regexp.MustCompile(`<img src="([^"]+)"`).FindAllStringSubmatch(body, -1)
 	if len(images) != 1 {
 		t.Fatalf("got %q, want the one image that no script can be in", images)
