@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/traffic"
@@ -98,6 +99,7 @@ type Console struct {
 	links    []link              // guarded by mu: those that were not used, the oldest first
 	sessions map[string]*session // guarded by mu: by ID
 	streams  int                 // guarded by mu: that are open
+	left     time.Time           // guarded by mu: when the last of them has ended; zero before
 }
 
 // New returns the console of a host. It serves "/" and everything below "/console/".
@@ -150,11 +152,15 @@ func New(o Options) *Console {
 	return c
 }
 
+// nextPageTime is how long the console still counts as open after its last page was closed: a browser that goes from one
+// page to the next has closed the first before the second is open.
+const nextPageTime = 5 * time.Second
+
 // IsOpen reports whether a page of the console is open in a browser.
 func (c *Console) IsOpen() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.streams > 0
+	return c.ctx.Err() == nil && (c.streams > 0 || !c.left.IsZero() && time.Since(c.left) < nextPageTime)
 }
 
 // Close ends the live streams, and the checks and watches, for which it waits. Further ones end at once.

@@ -33,6 +33,7 @@ const (
 	KeptLines       = keptLines
 	MaxLine         = maxLine
 	MaxUsageRows    = maxUsageRows
+	NextPageTime    = nextPageTime
 )
 
 // ShellWord quotes a word for the shell of a system.

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -162,6 +163,27 @@ func TestOpenPagesAreToldWhatWaits(t *testing.T) {
 		synctest.Wait()
 		if c.IsOpen() {
 			t.Error("got an open console, want none after its end")
+		}
+	})
+}
+
+// What is asked while the browser goes from one page to the next is not refused because nobody looks.
+func TestConsoleIsOpenBetweenTwoPages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newConsole(t, &source{servers: twoServers()})
+		b := enter(t, c)
+		ctx, leave := context.WithCancel(t.Context())
+		<-b.listen(ctx, "").events
+		leave()
+		synctest.Wait()
+		time.Sleep(console.NextPageTime - time.Second)
+		if !c.IsOpen() {
+			t.Errorf("got no open console %v after its page, want one", console.NextPageTime-time.Second)
+		}
+		time.Sleep(time.Second)
+		if c.IsOpen() {
+			t.Errorf("got an open console %v after its last page, want none", console.NextPageTime)
 		}
 	})
 }

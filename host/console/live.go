@@ -103,6 +103,7 @@ func (c *Console) removeStream() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.streams--
+	c.left = time.Now()
 }
 
 // digestWriter is a response of which only a digest is kept.

@@ -214,6 +214,7 @@ func TestDefaultsAreThoseOfTheLimitsPage(t *testing.T) {
 		console.MaxFields, console.MaxDepth, claim.Bytes(console.MaxFollowed), console.MaxResultFiles, claim.Bytes(console.MaxResultBytes), claim.Bytes(console.MaxShownText))
 	claim.Limit(t, "pages of the console that are kept current at a time; a form; calls of a server whose durations are known; messages on the page of the traffic; decisions on the page of the audit log",
 		console.MaxStreams, claim.Bytes(console.MaxForm), console.KeptDurations, console.MaxMessages, console.MaxDecisions)
+	claim.Limit(t, "time in which the console still counts as open after its last page was closed", console.NextPageTime)
 	claim.Limit(t, "lines of the log of a server that the console keeps; one of them", console.KeptLines, claim.Bytes(console.MaxLine))
 	claim.Limit(t, "rows of the usage on a page of the console", console.MaxUsageRows)
 	claim.Limit(t, "recordings on a page of the console; what a page shows of one body; a file with what a filter shows of a recording", console.MaxRecordings, claim.Bytes(console.MaxBody), claim.Bytes(console.MaxShared))
