@@ -71,6 +71,8 @@ func serve(which string) {
 		addWorkshop(srv)
 	case "hotel":
 		addQuestions(srv)
+	case "museum":
+		addRoots(srv)
 	case "many":
 		addTools(srv, 900)
 	case "thousand":
@@ -128,6 +130,19 @@ func addQuestions(srv *mcpserver.Server) {
 	})
 }
 
+// addRoots adds a tool that shows the roots that the server gets.
+func addRoots(srv *mcpserver.Server) {
+	srv.Tool("where", "Shows the roots", func(ctx context.Context, _ struct{}) (string, error) {
+		var roots []mcp.Root
+		err := mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &roots))
+		text := "roots:"
+		for _, root := range roots {
+			text += " " + root.URI
+		}
+		return text, err
+	})
+}
+
 // addWorkshop adds what has every kind of input and result.
 func addWorkshop(srv *mcpserver.Server) {
 	const schema = `{"type": "object", "required": ["lines"], "properties": {
@@ -139,8 +154,8 @@ func addWorkshop(srv *mcpserver.Server) {
 	srv.AddTool(mcp.Tool{Name: "order", Description: "Makes an order", InputSchema: jsontext.Value(schema)}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(string(p.Arguments))}}, nil
 	})
-	srv.Tool("media", "Returns an image, a sound and a file", func(context.Context, struct{}) (mcp.Contents, error) {
-		return mcp.Contents{mcp.Image(dot(), "image/png"), mcp.Audio(silence(), "audio/wav"), mcp.Embed(mcp.NewResourceContents("a://b.bin", "application/zip", []byte{0xff, 0x00}))}, nil
+	srv.Tool("media", "Returns an image, a sound, a link and a file", func(context.Context, struct{}) (mcp.Contents, error) {
+		return mcp.Contents{mcp.Image(dot(), "image/png"), mcp.Audio(silence(), "audio/wav"), mcp.Link("counter://now", "A counter"), mcp.Embed(mcp.NewResourceContents("a://b.bin", "application/zip", []byte{0xff, 0x00}))}, nil
 	})
 	srv.Prompt("review", "Reviews a text", func(_ context.Context, in struct {
 		Language string `json:"language" doc:"language of the text"`
@@ -197,8 +212,13 @@ const userSettings = `{"mcpServers": {}, "fondaco": {"consent": {"questions": tr
 // up starts a host with servers of this program.
 func up(t *testing.T, config string, args ...string) *host {
 	t.Helper()
-	home := t.TempDir()
-	h := &host{home: home, env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "PATH=" + os.Getenv("PATH")}}
+	return upAt(t, t.TempDir(), nil, config, args...)
+}
+
+// upAt is up at a home, with further variables.
+func upAt(t *testing.T, home string, env []string, config string, args ...string) *host {
+	t.Helper()
+	h := &host{home: home, env: append([]string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "PATH=" + os.Getenv("PATH")}, env...)}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -114,6 +114,8 @@ func TestServerIsInspectedWithTheKeyboard(t *testing.T) {
 	press(t, ctx, kb.Enter)
 	await(t, ctx, `document.querySelector(".card img")?.naturalWidth === 40 && document.querySelector("audio").duration > 0.05 && document.querySelector("a[download]") !== null`)
 	check(t, ctx, script, "media")
+	goTo(t, ctx, `document.activeElement.getAttribute("aria-label") === "Read counter://now"`)
+	await(t, ctx, `document.body.textContent.includes("it is 0")`)
 
 	page(t, ctx, h, "try/prompt?name=server__review")
 	tab(t, ctx, `document.activeElement.name === "/language"`)
