@@ -65,6 +65,7 @@ func (s *search) texts(members map[string]any, depth int, in *field) {
 		s.titles = texts
 	case isChoice:
 		s.choices = append(append(s.choices, texts...), textsIn(constant)...)
+	case in != nil && in.secret: // as is known
 	case inputOf(members, depth).isSecret(""): // a client may follow a reference, or a schema around another one, to these texts
 		s.mark(in)
 	}
@@ -95,8 +96,8 @@ func (s *search) properties(value any, depth int, in *field) {
 			i := inputOf(schema, depth+1)
 			f.secret = f.secret || i.isSecret(name)
 			f.text, f.number = f.text || i.isText, f.number || i.isNumber
-		} else if secretname.Mean(secretname.Words(name), secretname.Field) {
-			f.secret = true
+		} else {
+			f.secret = f.secret || isSecretName(name)
 		}
 		s.part(member, depth+1, f)
 		if isArray && f.secret {
@@ -200,16 +201,26 @@ func isChoice(members map[string]any) bool {
 
 // isSecret reports whether the input of a name, which may be empty, asks for a secret.
 func (i input) isSecret(name string) bool {
-	use := secretname.Number
-	if i.isText {
-		use = secretname.Request
+	return strings.EqualFold(i.format, "password") || i.writeOnly || isSecretName(name) || isSecretName(i.title) ||
+		i.title != "" && secretname.Mean(secretname.TextWords(i.title), secretname.Text) ||
+		i.textAsks(i.description) || slices.ContainsFunc(i.defaults, i.textAsks)
+}
+
+func isSecretName(name string) bool {
+	return name != "" && secretname.Mean(secretname.Words(name), secretname.Field)
+}
+
+// textAsks reports whether a text beside the input asks for a secret in it.
+func (i input) textAsks(text string) bool {
+	switch {
+	case text == "":
+		return false
+	case i.isText:
+		return describes(text, secretname.Request)
+	case i.isNumber:
+		return describes(text, secretname.Number)
 	}
-	texts := append(i.defaults, i.description)
-	return strings.EqualFold(i.format, "password") || i.writeOnly ||
-		secretname.Mean(secretname.Words(name), secretname.Field) || secretname.Mean(secretname.Words(i.title), secretname.Field) ||
-		secretname.Mean(secretname.TextWords(i.title), secretname.Text) ||
-		(i.isText || i.isNumber) && slices.ContainsFunc(texts, func(text string) bool { return describes(text, use) }) ||
-		i.isAddress && slices.ContainsFunc(texts, func(text string) bool { return asks(text, secretname.Request) })
+	return i.isAddress && asks(text, secretname.Request)
 }
 
 // textsIn returns a string, or those of an array. Other values have none.
