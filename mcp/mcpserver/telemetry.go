@@ -121,7 +121,7 @@ func (r *Request) RegisteredName() string {
 
 // registered returns the registered feature that the member name of a request names.
 func registered[T registry.Feature](r *Request, k registry.Kind) (none T, ok bool) {
-	raw := rawjson.Member(r.call.Params, "name")
+	raw := r.call.Name()
 	if raw.Kind() != '"' {
 		return none, false
 	}

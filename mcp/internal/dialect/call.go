@@ -34,6 +34,18 @@ type Call struct {
 	server       *Server
 	inParts      bool // the reply may be
 	roundChecked bool // RequestState has returned a state
+	name         namePosition
+}
+
+// namePosition is where the member name of params is; zero if that is not known.
+type namePosition struct{ begin, end uint32 }
+
+// Name returns the member name of the params, which is not checked, or nil if they have none.
+func (c *Call) Name() jsontext.Value {
+	if at := c.name; at.end > 0 && int(at.end) <= len(c.Params) {
+		return c.Params[at.begin:at.end:at.end]
+	}
+	return rawjson.Member(c.Params, "name")
 }
 
 // Decode decodes the params into out, a pointer to a params type. Missing

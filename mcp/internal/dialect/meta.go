@@ -102,11 +102,32 @@ func isProtocols(key []byte) bool {
 	return mcp.ReservedMetaKey(string(key))
 }
 
-// readRequestMeta decodes params._meta. Malformed metadata is an invalid-params
+// findMeta returns the metadata of params, or nil, and where their member name is if it is before the metadata or next to
+// it: in nearly all requests, and found without a further look at the text.
+func findMeta(params jsontext.Value) (meta jsontext.Value, name namePosition) {
+	for key, at := range rawjson.Positions(params) {
+		switch string(key) {
+		case "_meta":
+			meta = params[at.Begin:at.End:at.End]
+		case "name":
+			name = namePosition{uint32(at.Begin), uint32(at.End)} // a message has less than 4 GiB
+		default:
+			if meta != nil {
+				return meta, name
+			}
+		}
+		if meta != nil && name.end > 0 {
+			return meta, name
+		}
+	}
+	return meta, name
+}
+
+// readRequestMeta decodes the metadata of a request. Malformed metadata is an invalid-params
 // error; absent metadata is the zero RequestMeta. The protocol's own keys are absent if
 // they are null. Those of the stateless era are not decoded in a session, where they mean nothing.
-func readRequestMeta(params jsontext.Value, era Era) (RequestMeta, *mcp.Error) {
-	meta := RequestMeta{raw: rawjson.Member(params, "_meta")}
+func readRequestMeta(raw jsontext.Value, era Era) (RequestMeta, *mcp.Error) {
+	meta := RequestMeta{raw: raw}
 	if len(meta.raw) > 0 && meta.raw.Kind() != '{' && meta.raw.Kind() != 'n' {
 		return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: unexpected %s", kindName(byte(meta.raw.Kind())))
 	}

@@ -396,3 +396,28 @@ func checkNumber(t *testing.T, reply dialect.Reply, want int) {
 		t.Errorf("got %d %s, want 400 and the number %d", reply.Status, body, want)
 	}
 }
+
+// The name is looked up for each call whose telemetry is measured.
+func TestNameOfACallIsFoundInAnyOrder(t *testing.T) {
+	t.Parallel()
+	const arguments = `"arguments":{"name":"wrong","_meta":{"name":"wrong"}}`
+	for params, want := range map[string]string{
+		modernMeta + `,"name":"a",` + arguments:         `"a"`,
+		modernMeta + `,` + arguments + `,"name":"a"`:    `"a"`,
+		`"name" : "a" ,` + arguments + `,` + modernMeta: `"a"`,
+		arguments + `,` + modernMeta + `,"name":"a"`:    `"a"`,
+		arguments + `,` + modernMeta:                    "",
+		`"name":{"x":1},` + modernMeta:                  `{"x":1}`,
+	} {
+		c, err := newServer().Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+params+`}}`), dialect.TransportInfo{})
+		if err != nil {
+			t.Fatalf("%s: %v", params, err)
+		}
+		if got := string(c.Name()); got != want {
+			t.Errorf("%s: got %s, want %s", params, got, want)
+		}
+		if c.ReleaseMessage(); c.Name() != nil {
+			t.Errorf("%s: got the name %s of params that were released", params, c.Name())
+		}
+	}
+}

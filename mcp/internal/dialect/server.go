@@ -124,14 +124,20 @@ func (s *Server) Open(m jsonrpc.Message, in TransportInfo) (*Call, error) {
 	if s.IsStateless(m, in.Headers, in.Session != nil) {
 		era = StatelessEra
 	}
-	meta, err := readRequestMeta(m.Params, era)
-	switch {
-	case err != nil:
+	raw, name := findMeta(m.Params)
+	meta, err := readRequestMeta(raw, era)
+	if err != nil {
 		return s.openUnreadable(m, in, era, err)
-	case era == StatelessEra:
-		return s.openStateless(m, meta, in)
 	}
-	return s.openSession(m, meta, in)
+	var c *Call
+	var refusal error
+	if era == StatelessEra {
+		c, refusal = s.openStateless(m, meta, in)
+	} else {
+		c, refusal = s.openSession(m, meta, in)
+	}
+	c.name = name
+	return c, refusal
 }
 
 // openUnreadable refuses a message whose metadata cannot be decoded.

@@ -33,6 +33,24 @@ func Members(object jsontext.Value) iter.Seq2[[]byte, jsontext.Value] {
 	}
 }
 
+// Position is where a value begins in a text, and where it ends.
+type Position struct{ Begin, End int }
+
+// Positions is Members with the positions of the values in place of their texts.
+func Positions(object jsontext.Value) iter.Seq2[[]byte, Position] {
+	return func(yield func([]byte, Position) bool) {
+		for i := enter(object, '{'); i < len(object) && object[i] == '"'; {
+			end := skipString(object, i)
+			value := skipSpace(object, skipSpace(object, end)+1)
+			next := skipValue(object, value)
+			if !yield(Unquote(object[i:end]), Position{value, next}) {
+				return
+			}
+			i = skipSpace(object, skipSpace(object, next)+1)
+		}
+	}
+}
+
 // Elements yields the texts of the elements of an array, or nothing if the text is not an
 // array.
 func Elements(array jsontext.Value) iter.Seq[jsontext.Value] {
