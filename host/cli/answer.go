@@ -127,7 +127,7 @@ func (v *answerCommand) answerToServer(ctx context.Context, m *Main, asked *cons
 	case m.Interactive && (word == "" || !asked.IsReview()):
 		m.showServerDetails(asked)
 		var err error
-		if a, err = m.askServerAnswer(ctx, &dialog{m, m.Ask}, asked); err != nil {
+		if a, err = m.askServerAnswer(ctx, m.dialog(m.Ask), asked); err != nil {
 			return nil, err
 		}
 	case asked.Kind == consent.KindForm:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/dialog"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -67,16 +68,16 @@ func (q *elicitor) decline() *mcp.ElicitResult {
 
 // elicit asks for the fields of a form one after the other.
 func (q *elicitor) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return q.inDialog(p, "The server asks: ", func(d *dialog) (*mcp.ElicitResult, error) { return d.form(ctx, p) })
+	return q.inDialog(p, "The server asks: ", func(d *dialog.Dialog) (*mcp.ElicitResult, error) { return d.Form(ctx, p) })
 }
 
 // elicitURL asks the user to open a URL. The URL is never opened without consent.
 func (q *elicitor) elicitURL(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return q.inDialog(p, "The server asks you to open an address: ", func(d *dialog) (*mcp.ElicitResult, error) { return d.url(ctx, p) })
+	return q.inDialog(p, "The server asks you to open an address: ", func(d *dialog.Dialog) (*mcp.ElicitResult, error) { return d.URL(ctx, p) })
 }
 
 // inDialog shows an elicitation, and asks the user, or declines it without a terminal.
-func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog) (*mcp.ElicitResult, error)) (*mcp.ElicitResult, error) {
+func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog.Dialog) (*mcp.ElicitResult, error)) (*mcp.ElicitResult, error) {
 	defer q.begin()()
 	m := q.to
 	if q.from.statuses != nil {
@@ -85,16 +86,21 @@ func (q *elicitor) inDialog(p *mcp.ElicitParams, asks string, ask func(*dialog) 
 	m.Message("\n%s", strings.Join(m.askedLines(asks, terminal.Clean(p.Message)), "\n"))
 	if !m.Interactive {
 		if p.Mode == mcp.ElicitURL {
-			m.showAddress(p)
+			dialog.ShowAddress(&m.IO, p)
 		}
 		m.Message("there is no terminal to ask on, so the question is declined")
 		return q.decline(), nil
 	}
-	result, err := ask(&dialog{m, m.Ask})
+	result, err := ask(m.dialog(m.Ask))
 	if err == nil && result.Action != mcp.ElicitAccept {
 		q.decline()
 	}
 	return result, err
+}
+
+// dialog returns a dialog with the user, whose lines ask gets.
+func (m *Main) dialog(ask func(ctx context.Context, format string, args ...any) (string, error)) *dialog.Dialog {
+	return &dialog.Dialog{IO: &m.IO, Ask: ask, OpenLink: m.openLink}
 }
 
 // askedLines returns the message of a question behind words of the command or, without them, of a host, which has
@@ -125,13 +131,13 @@ func (q *elicitor) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp
 	for _, line := range m.detailLines(&consent.Question{Details: details}) {
 		m.Message("%s", line)
 	}
-	d := &dialog{m, m.Ask}
+	d := m.dialog(m.Ask)
 	given := new(host.ServerAnswer)
-	answer, err := d.choose(ctx, "Answer it? [y write the answer, N decline]", "no", "no", "decline", "yes")
+	answer, err := d.Choose(ctx, "Answer it? [y write the answer, N decline]", "no", "no", "decline", "yes")
 	if err == nil && answer == "yes" {
-		given, err = d.sampling(ctx, asked)
+		given, err = d.Sampling(ctx, asked)
 	}
-	if _, ended := errors.AsType[*endedDialog](err); ended || err == nil && given.Text == nil {
+	if _, ended := errors.AsType[*dialog.EndedError](err); ended || err == nil && given.Text == nil {
 		q.decline()
 		return nil, mcp.Errorf(mcp.CodeRejected, "%s: the user refused it", mcp.MethodCreateMessage)
 	}

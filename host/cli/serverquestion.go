@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/dialog"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -78,7 +79,7 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 			a.Action = mcp.ElicitAccept
 			break
 		}
-		if a, err = m.askServerAnswer(ctx, &dialog{m, m.AskLocked}, &s.asked); err != nil {
+		if a, err = m.askServerAnswer(ctx, m.dialog(m.AskLocked), &s.asked); err != nil {
 			return true, err
 		}
 	default:
@@ -103,17 +104,17 @@ func (s *serverQuestion) answer(ctx context.Context, words string) (answered boo
 }
 
 // askServerAnswer asks the user for the answer to a question of a server.
-func (m *Main) askServerAnswer(ctx context.Context, d *dialog, asked *consent.Question) (*host.ServerAnswer, error) {
+func (m *Main) askServerAnswer(ctx context.Context, d *dialog.Dialog, asked *consent.Question) (*host.ServerAnswer, error) {
 	server := asked.OfServer()
 	var answer *mcp.ElicitResult
 	var err error
 	switch asked.Kind {
 	case consent.KindURL:
-		answer, err = d.url(ctx, server.Elicit)
+		answer, err = d.URL(ctx, server.Elicit)
 	case consent.KindForm:
-		answer, err = d.form(ctx, server.Elicit)
+		answer, err = d.Form(ctx, server.Elicit)
 	default:
-		return d.sampling(ctx, server)
+		return d.Sampling(ctx, server)
 	}
 	if err != nil {
 		return nil, err
@@ -145,23 +146,12 @@ func (m *Main) detailLines(asked *consent.Question) (lines []string) {
 		lines = append(lines, m.DetailLines(d.Name, terminal.Clean(d.Text))...)
 	}
 	if server := asked.OfServer(); asked.Kind == consent.KindForm && server != nil {
-		lines = append(lines, m.fieldLines(server.Elicit)...)
+		for _, field := range dialog.FieldLines(server.Elicit) {
+			lines = append(lines, m.DetailLines("field", field)...)
+		}
 	}
 	return lines
 }
 
 // unbrokenDetails are those in words of the host, and the address, which has no spaces and is copied whole.
 var unbrokenDetails = []string{consent.DetailWarning, consent.DetailHost, consent.DetailAddress, consent.DetailServerSees}
-
-// fieldLines describes the fields of a form.
-func (m *Main) fieldLines(p *mcp.ElicitParams) (lines []string) {
-	form, err := formOf(p.RequestedSchema)
-	if err != nil {
-		return nil
-	}
-	for _, f := range form.Fields {
-		label, hint := describeField(f)
-		lines = append(lines, m.DetailLines("field", terminal.CleanLine(label)+" ("+terminal.CleanLine(hint)+")")...)
-	}
-	return lines
-}

@@ -133,6 +133,8 @@ var floors = []placement{
 	{floor: 6, path: "host/approval", only: append([]string{"host", "host/approval/commandfiles", "host/userfile"}, sdk...), beside: []string{"host/approval/commandfiles", "host/userfile"}},
 	// The console shows the messages that traffic keeps, and recordings.
 	{floor: 6, path: "host/console", only: []string{"host", "host/traffic", "mcp", "mcp/mcpwire"}, beside: []string{"host/traffic"}},
+	// The dialogs of the terminal.
+	{floor: 6, path: "host/dialog", only: []string{"host", "host/terminal", "mcp", "mcp/mcpclient"}, beside: []string{"host/terminal"}},
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	// The parts of a running host, which connect them.
 	{floor: 7, path: "host/httpserver", only: []string{"host", "host/control", "host/engine", "host/gateway", "host/gateway/link", "host/replica", "host/revocation", "mcp", "mcp/mcpauth", "mcp/mcpserver"}},

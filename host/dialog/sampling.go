@@ -1,4 +1,4 @@
-package cli
+package dialog
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 // textEnd is the line that ends a text of several lines.
 const textEnd = "."
 
-// sampling asks the user for the answer to a sampling request, or for changes of the request or of what a
+// Sampling asks the user for the answer to a sampling request, or for changes of the request or of what a
 // model has answered.
-func (d *dialog) sampling(ctx context.Context, asked *host.ServerQuestion) (*host.ServerAnswer, error) {
+func (d *Dialog) Sampling(ctx context.Context, asked *host.ServerQuestion) (*host.ServerAnswer, error) {
 	a := &host.ServerAnswer{Action: mcp.ElicitAccept}
 	err := d.editSampling(ctx, asked, a)
-	if ended, ok := errors.AsType[*endedDialog](err); ok {
-		return &host.ServerAnswer{Action: ended.action}, nil
+	if ended, ok := errors.AsType[*EndedError](err); ok {
+		return &host.ServerAnswer{Action: ended.Action}, nil
 	}
 	return a, err
 }
 
-func (d *dialog) editSampling(ctx context.Context, asked *host.ServerQuestion, a *host.ServerAnswer) error {
-	d.Message("(write in lines; a line with a single dot ends a text; %s or %s ends it without an answer)", declineWord, cancelWord)
+func (d *Dialog) editSampling(ctx context.Context, asked *host.ServerQuestion, a *host.ServerAnswer) error {
+	d.IO.Message("(write in lines; a line with a single dot ends a text; %s or %s ends it without an answer)", declineWord, cancelWord)
 	for {
 		if err := d.editTexts(ctx, asked, a); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (d *dialog) editSampling(ctx context.Context, asked *host.ServerQuestion, a
 }
 
 // editTexts asks for the texts of an answer. A text that is ended at once stays as it is.
-func (d *dialog) editTexts(ctx context.Context, asked *host.ServerQuestion, a *host.ServerAnswer) error {
+func (d *Dialog) editTexts(ctx context.Context, asked *host.ServerQuestion, a *host.ServerAnswer) error {
 	if asked.Review != host.ReviewRequest {
 		text, err := d.text(ctx, "The answer that the server gets:")
 		if err == nil && (text != nil || asked.Review == host.ReviewNone && a.Text == nil) {
@@ -62,7 +62,7 @@ func (d *dialog) editTexts(ctx context.Context, asked *host.ServerQuestion, a *h
 		texts = asked.Texts()
 	}
 	for i := range texts {
-		text, err := d.text(ctx, "A text of the messages, now %s:", terminal.Fit(terminal.CleanLine(terminal.Brief(texts[i])), max(20, d.Width()/2)))
+		text, err := d.text(ctx, "A text of the messages, now %s:", terminal.Fit(terminal.CleanLine(terminal.Brief(texts[i])), max(20, d.IO.Width()/2)))
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func (d *dialog) editTexts(ctx context.Context, asked *host.ServerQuestion, a *h
 }
 
 // text asks for a text of several lines. It is nil if the user has written none.
-func (d *dialog) text(ctx context.Context, format string, args ...any) (*string, error) {
-	d.Message(format, args...)
+func (d *Dialog) text(ctx context.Context, format string, args ...any) (*string, error) {
+	d.IO.Message(format, args...)
 	var lines []string
 	for {
 		line, err := d.rawLine(ctx, "|")

@@ -23,11 +23,11 @@ func TestAddressOfAServerIsInNoArgument(t *testing.T) {
 	}
 	m := &Main{IO: terminal.IO{Stderr: new(strings.Builder), Env: []string{"DISPLAY=:0", "PATH=" + dir + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + dir}}}
 	lines := []string{"y", "done"}
-	d := &dialog{m, func(context.Context, string, ...any) (line string, err error) {
+	d := m.dialog(func(context.Context, string, ...any) (line string, err error) {
 		line, lines = lines[0], lines[1:]
 		return line, nil
-	}}
-	got, err := d.url(t.Context(), &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com/pay?key=cAnArY"})
+	})
+	got, err := d.URL(t.Context(), &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com/pay?key=cAnArY"})
 	if err != nil || got.Action != mcp.ElicitAccept {
 		t.Fatalf("got %v, %v, want it accepted", got, err)
 	}

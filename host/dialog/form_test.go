@@ -1,4 +1,4 @@
-package cli
+package dialog_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/host/dialog"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -16,7 +17,7 @@ func TestDefaultsOfAFormAreShownBeforeTheyAreSent(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-337b")
 	asked := ""
-	d := &dialog{&Main{IO: terminal.IO{Stderr: new(strings.Builder)}}, func(_ context.Context, format string, args ...any) (string, error) {
+	d := &dialog.Dialog{IO: &terminal.IO{Stderr: new(strings.Builder)}, Ask: func(_ context.Context, format string, args ...any) (string, error) {
 		asked = strings.TrimSpace(strings.Join([]string{asked, format}, "\n"))
 		for _, arg := range args {
 			asked += " " + arg.(string)
@@ -26,7 +27,7 @@ func TestDefaultsOfAFormAreShownBeforeTheyAreSent(t *testing.T) {
 		}
 		return "", nil
 	}}
-	got, err := d.form(t.Context(), &mcp.ElicitParams{RequestedSchema: jsontext.Value(`{"type":"object","properties":{` +
+	got, err := d.Form(t.Context(), &mcp.ElicitParams{RequestedSchema: jsontext.Value(`{"type":"object","properties":{` +
 		`"agree":{"type":"boolean","default":true},"to":{"type":"string","default":"all"},"n":{"type":"integer","default":3},` +
 		`"size":{"type":"string","enum":["s","m"],"default":"m"},"extras":{"type":"array","items":{"type":"string","enum":["a","b"]},"default":["b"]},` +
 		`"note":{"type":"string"}}}`)})
