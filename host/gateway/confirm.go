@@ -67,12 +67,12 @@ func (u *upstream) askForConsent(ctx context.Context, s *relay.RoundState, entry
 	}
 	var given host.Consent
 	waiting := &relay.PersonWait{Report: func(message string) { s.Progress = relay.ReportWait(ctx, s.Progress, message) }}
+	defer waiting.Stop()
 	request.OnQuestion = func(id string) { waiting.Start("allow call "+id, "fondaco answer "+id+" yes") }
 	err = mcpserver.WaitIdle(ctx, func(ctx context.Context) (err error) {
 		given, err = o.Consent(ctx, request)
 		return err
 	})
-	waiting.Stop()
 	if err == nil {
 		return &given, nil
 	}

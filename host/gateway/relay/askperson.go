@@ -141,11 +141,11 @@ func (rl *Relay) askPerson(ctx context.Context, in *link.Call, alone bool, metho
 		asked.Session = session.ID()
 	}
 	waiting := &PersonWait{Report: in.Person.ReportWait}
+	defer waiting.Stop()
 	asked.OnQuestion = func(id string) {
 		waiting.Start(fmt.Sprintf("answer question %s of the server %q", id, rl.Key), "fondaco answer "+id)
 	}
 	given, err := rl.AskPerson(ctx, asked)
-	waiting.Stop()
 	if err != nil {
 		if _, unanswered := errors.AsType[*host.UnansweredError](err); unanswered || ctx.Err() != nil {
 			return nil, err
