@@ -28,7 +28,8 @@ type consoleSource struct {
 	running sync.WaitGroup            // of the sign-ins
 	memory  processmemory.Reader
 
-	opening sync.Mutex // held while a recording is read
+	opening   sync.Mutex // held while a recording is read
+	switching sync.Mutex // held while a server is switched off or on, and that is recorded
 
 	reading sync.Mutex          // held while what waits is read
 	version string              // guarded by reading: that of pending

@@ -48,6 +48,8 @@ func (h *hostProcess) statuses() []host.Status {
 // SetDisabled implements console.Source. What is switched on is recorded before, and stays off if it cannot be
 // recorded; a server that is to be off is off in any case.
 func (s *consoleSource) SetDisabled(name string, off bool) error {
+	s.switching.Lock()
+	defer s.switching.Unlock()
 	h := s.host
 	if _, err := h.servers.Server(name); err != nil {
 		return err
