@@ -131,7 +131,11 @@ func TestResultsOfAServerAreSentAndKeptNowhereElse(t *testing.T) {
 	if text, code := h.run(t, "call", "two/describe", "a=1"); code != 0 {
 		t.Fatalf("got %q, %d, want a call of the other server", text, code)
 	}
-	if got, err := os.ReadFile(log); err != nil || !bytes.Contains(got, []byte(`"tools/call"`)) || bytes.Contains(got, []byte("a note")) {
+	awaitCondition(t, func() (bool, string) { // tee writes the file last
+		got, err := os.ReadFile(log)
+		return err == nil && bytes.Contains(got, []byte(`"tools/call"`)), string(got)
+	})
+	if got, err := os.ReadFile(log); err != nil || bytes.Contains(got, []byte("a note")) {
 		t.Errorf("got %s, %v, want the call alone at the other server", got, err)
 	}
 	h.press(t, `Ctrl-C stops it`, ctrlC)
