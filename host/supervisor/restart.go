@@ -13,13 +13,16 @@ import (
 func (s *Supervisor) Restart(key string) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	return s.restart(func(u *host.Upstream) bool { return u.Key == key }, fmt.Errorf("server %q: %w", key, ErrUnknownServer))
+	if _, err := s.Server(key); err != nil {
+		return err
+	}
+	return s.restart(func(u *host.Upstream) bool { return u.Key == key }, fmt.Errorf("server %q: the managed policy does not let it run", key))
 }
 
 // restart restarts the servers of which ends reports true. If there is none it returns an error. The caller holds
 // reloading.
 func (s *Supervisor) restart(ends func(*host.Upstream) bool, none error) error {
-	all := s.Servers()
+	all := s.allowed()
 	remaining := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool { return ends(&u) })
 	if len(remaining) == len(all) {
 		return none
@@ -56,14 +59,22 @@ func (s *Supervisor) SetOff(key string, off bool) error {
 		delete(s.off, key)
 	}
 	s.mu.Unlock()
-	s.replace(all)
+	s.replace(s.allowed())
 	return nil
 }
 
-// replace replaces the servers of the gateway, without those that are switched off. The caller holds
-// reloading.
+// allowed returns the servers that the policy allows, also those that are switched off.
+func (s *Supervisor) allowed() []host.Upstream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.runnable
+}
+
+// replace replaces the servers of the gateway by those that the policy allows, without those that are switched off. The
+// caller holds reloading.
 func (s *Supervisor) replace(all []host.Upstream) {
 	s.mu.Lock()
+	s.runnable = all
 	on := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool { return s.off[u.Key] })
 	s.mu.Unlock()
 	s.gateway.Reload(on)

@@ -159,6 +159,22 @@ func TestNoServerRunsWhileThePolicyCannotBeRead(t *testing.T) {
 			t.Error("got no error, want that of the policy")
 		}
 		r.want(t, "without a policy")
+		if err := r.Restart("one"); err == nil || errors.Is(err, supervisor.ErrUnknownServer) {
+			t.Errorf("got %v, want an error of the policy", err)
+		}
+		for _, off := range []bool{true, false} {
+			if err := r.SetOff("one", off); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.want(t, "switched on without a policy")
+		r.mu.Lock()
+		r.policy = nil
+		r.mu.Unlock()
+		if err := r.Reload(); err != nil {
+			t.Error(err)
+		}
+		r.want(t, "with a policy", "one ready")
 	})
 }
 
