@@ -96,8 +96,8 @@ func (s *Supervisor) underPolicy(all []host.Upstream) (allowed []host.Upstream) 
 	s.denied = nil
 	for _, u := range all {
 		err := s.policy.Check(&u)
-		if last := s.admitted[u.Key]; err == nil && last != nil {
-			err = s.policy.Check(last) // its references are known
+		if last := s.admitted[u.Key]; err == nil && last.isOf(&u) {
+			err = s.policy.Check(last.started) // its references are known
 		}
 		if err != nil {
 			s.opts.Message("  denied     %s", terminal.CleanLine(err.Error()))

@@ -80,19 +80,19 @@ type Supervisor struct {
 	reloading sync.Mutex // held while the upstreams of the gateway are replaced
 
 	mu        sync.Mutex
-	version   FileVersion               // guarded by mu: of the configuration when it was last read
-	upstreams []host.Upstream           // guarded by mu
-	runnable  []host.Upstream           // guarded by mu: those that the policy of now allows; none while it cannot be read
-	off       map[string]bool           // guarded by mu: those that the user has switched off
-	policy    *policy.Policy            // guarded by mu; nil without a managed policy
-	denied    []Denial                  // guarded by mu: what it denies of the configuration
-	allDenied bool                      // guarded by mu: it denies every server of the configuration
-	admitted  map[string]*host.Upstream // guarded by mu: as they were started last, by key
+	version   FileVersion          // guarded by mu: of the configuration when it was last read
+	upstreams []host.Upstream      // guarded by mu
+	runnable  []host.Upstream      // guarded by mu: those that the policy of now allows; none while it cannot be read
+	off       map[string]bool      // guarded by mu: those that the user has switched off
+	policy    *policy.Policy       // guarded by mu; nil without a managed policy
+	denied    []Denial             // guarded by mu: what it denies of the configuration
+	allDenied bool                 // guarded by mu: it denies every server of the configuration
+	admitted  map[string]admission // guarded by mu: the last start of each, by key
 }
 
 // New returns a supervisor. It has no servers before Load or Use.
 func New(o Options) *Supervisor {
-	return &Supervisor{opts: o, policy: o.Policy, admitted: make(map[string]*host.Upstream)}
+	return &Supervisor{opts: o, policy: o.Policy, admitted: make(map[string]admission)}
 }
 
 // Use makes servers that are in no file, or were read before, those of the supervisor.

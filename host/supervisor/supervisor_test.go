@@ -224,3 +224,60 @@ func TestServerWhoseApprovalIsRevokedStopsUntilItIsApproved(t *testing.T) {
 		r.want(t, "approved", "one ready", "two ready")
 	})
 }
+
+// What was started last has the values of references, which the configuration of now may no longer have.
+func TestPolicyJudgesTheServerAsItIsConfiguredNow(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "policy.json")
+	if err := os.WriteFile(path, []byte(`{"servers":{"deny":[{"url":"https://denied.test/*"}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir := filepath.Dir(path); dir != filepath.Clean(os.TempDir()) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o700); err != nil { // the policy is refused if others can replace it
+			t.Fatal(err)
+		}
+	}
+	denies, err := policy.Place{Path: path, Owner: os.Getuid()}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := func(url string) host.Upstream {
+		return host.Upstream{Key: "one", Target: mcpclient.URL(url), Settings: host.Settings{Lazy: true}}
+	}
+	configured, current := server("https://reference.test"), (*policy.Policy)(nil)
+	s := supervisor.New(supervisor.Options{
+		Path: "servers", Decisions: resolving{server("https://denied.test/mcp")}, Message: t.Logf,
+		Read:       func(bool) ([]host.Upstream, error) { return []host.Upstream{configured}, nil },
+		ReadPolicy: func() (*policy.Policy, error) { return current, nil },
+	})
+	if err := s.Load(); err != nil {
+		t.Fatal(err)
+	}
+	g := gateway.New(s.Servers(), &gateway.Options{Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(g.Close)
+	s.SetGateway(g)
+	if _, err := s.Admit(t.Context(), &configured); err != nil {
+		t.Fatal(err)
+	}
+	reload := func(when string, want int) {
+		if err := s.Reload(); err != nil || len(s.Servers()) != want {
+			t.Errorf("%s: got %d servers, %v, want %d", when, len(s.Servers()), err, want)
+		}
+	}
+	current = denies
+	reload("what was started is denied", 0)
+	configured.Settings.Share = true
+	reload("with other settings", 0)
+	configured = server("https://allowed.test")
+	reload("with another address", 1)
+}
+
+// resolving are decisions that allow each server, as it is with the values of its references.
+type resolving struct{ started host.Upstream }
+
+func (r resolving) Admit(context.Context, *host.Upstream) (*host.Upstream, error) {
+	return &r.started, nil
+}
+func (resolving) IsRevoked(context.Context, *host.Upstream) bool   { return false }
+func (resolving) LacksScopes(context.Context, *host.Upstream) bool { return false }
+func (resolving) Versions() supervisor.Versions                    { return supervisor.Versions{} }

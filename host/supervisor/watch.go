@@ -71,7 +71,7 @@ func (s *Supervisor) clearMissingScopes(ctx context.Context) {
 			continue
 		}
 		s.mu.Lock()
-		u := s.admitted[status.Key]
+		u := s.admitted[status.Key].started
 		s.mu.Unlock()
 		if u == nil || !s.opts.Decisions.LacksScopes(ctx, u) { // nil: it was never connected to
 			s.gateway.ClearMissingScopes(status.Key)
