@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"slices"
 
 	"github.com/fondaco/fondaco/host"
 )
@@ -35,13 +34,10 @@ func Metrics(metrics http.Handler, readers []netip.Prefix) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from, err := netip.ParseAddrPort(r.RemoteAddr)
-		addr := from.Addr().Unmap()
-		isReader := slices.ContainsFunc(readers, func(p netip.Prefix) bool { return p.Contains(addr) })
 		switch {
-		case err != nil || !addr.IsLoopback() && !isReader:
+		case !mayConnect(readers, r.RemoteAddr):
 			http.Error(w, "this address may not read the metrics; --behind-proxy names those that may", http.StatusForbidden)
-		case addr.IsLoopback() && !host.IsLoopbackHost(r.Host):
+		case senderOf(r.RemoteAddr).IsLoopback() && !host.IsLoopbackHost(r.Host):
 			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
 		case isOfPage(r):
 			http.Error(w, "this is not for web pages", http.StatusForbidden)

@@ -12,7 +12,7 @@ import (
 // TestMetricsAreForThisMachineAndForReaders: the sender decides, not what the request says about itself.
 func TestMetricsAreForThisMachineAndForReaders(t *testing.T) {
 	t.Parallel()
-	h := httpserver.Metrics(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8")})
+	h := httpserver.Metrics(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fe80::/10")})
 	for _, test := range []struct {
 		from, host, forwarded string
 		want                  int
@@ -22,6 +22,7 @@ func TestMetricsAreForThisMachineAndForReaders(t *testing.T) {
 		{"127.0.0.1:5000", "evil.example", "", http.StatusForbidden},
 		{"10.1.2.3:5000", "host.internal:9464", "", http.StatusOK},
 		{"[::ffff:10.1.2.3]:5000", "host.internal:9464", "", http.StatusOK},
+		{"[fe80::1%eth0]:5000", "host.internal:9464", "", http.StatusOK},
 		{"192.0.2.1:5000", "localhost:9464", "", http.StatusForbidden},
 		{"192.0.2.1:5000", "localhost:9464", "10.1.2.3", http.StatusForbidden},
 		{"", "localhost:9464", "", http.StatusForbidden},

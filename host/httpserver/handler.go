@@ -93,10 +93,17 @@ func onlyFrom(proxies []netip.Prefix, next http.Handler) http.Handler {
 	})
 }
 
-func mayConnect(proxies []netip.Prefix, remote string) bool {
-	from, err := netip.ParseAddrPort(remote)
-	addr := from.Addr().Unmap().WithZone("")
-	return err == nil && (addr.IsLoopback() || slices.ContainsFunc(proxies, func(n netip.Prefix) bool { return n.Contains(addr) }))
+// mayConnect reports whether a remote address is one of this machine or of some networks.
+func mayConnect(networks []netip.Prefix, remote string) bool {
+	sender := senderOf(remote)
+	return sender.IsLoopback() || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(sender) })
+}
+
+// senderOf returns the address of a remote address without its zone, which no network has. It is invalid, and in no
+// network, if the remote address is.
+func senderOf(remote string) netip.Addr {
+	from, _ := netip.ParseAddrPort(remote)
+	return from.Addr().Unmap().WithZone("")
 }
 
 // AsLocalUser returns a handler whose requests have the principal of the local user. It is for addresses that only this
