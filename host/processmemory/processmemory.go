@@ -34,18 +34,17 @@ type Memory struct {
 }
 
 // Of returns the resident bytes of a process and of its descendants, 0 if they are not known.
-func (m *Memory) Of(id int) int64 {
-	const deepest = 64 // ids may be used again while they are read
-	return m.sum(id, deepest)
-}
+func (m *Memory) Of(id int) int64 { return m.sum(id, make(map[int]bool)) }
 
-func (m *Memory) sum(id, depth int) (bytes int64) {
-	bytes = m.resident[id]
-	if depth == 0 {
-		return bytes
+// sum is Of without the processes that were counted: ids may be used again while they are read, and form a circle.
+func (m *Memory) sum(id int, counted map[int]bool) (bytes int64) {
+	if counted[id] {
+		return 0
 	}
+	counted[id] = true
+	bytes = m.resident[id]
 	for _, child := range m.children[id] {
-		bytes += m.sum(child, depth-1)
+		bytes += m.sum(child, counted)
 	}
 	return bytes
 }
