@@ -136,7 +136,7 @@ func (d *Dialog) field(ctx context.Context, f mcp.ElicitField, before jsontext.V
 		if secret {
 			line = host.Hidden
 		}
-		d.IO.Message("found %s, want %s", terminal.CleanLine(line), terminal.CleanLine(want))
+		d.IO.PrintWrapped("found %s, want %s", line, want)
 	}
 }
 

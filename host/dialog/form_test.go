@@ -36,3 +36,29 @@ func TestDefaultsOfAFormAreShownBeforeTheyAreSent(t *testing.T) {
 		t.Errorf("got %+v, %v, after %q, want all that is sent", got, err, asked)
 	}
 }
+
+// A part of what a server offers would begin a line, as words of the host do.
+func TestWhatAFieldWantsIsWrapped(t *testing.T) {
+	t.Parallel()
+	var screen strings.Builder
+	to := &terminal.IO{Stderr: &screen, Interactive: true, Env: []string{"COLUMNS=60"}}
+	answers := []string{"none", "/cancel"}
+	d := &dialog.Dialog{IO: to, Ask: func(context.Context, string, ...any) (answer string, err error) {
+		answer, answers = answers[0], answers[1:]
+		return answer, nil
+	}}
+	_, err := d.Form(t.Context(), &mcp.ElicitParams{RequestedSchema: jsontext.Value(`{"type":"object","properties":{"meal":{"type":"string","enum":["` +
+		strings.Repeat("-", 80) + `"]}},"required":["meal"]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, found, _ := strings.Cut(screen.String(), "found none")
+	for line := range strings.Lines("found none" + found) {
+		if !to.Fits(strings.TrimSuffix(line, "\n")) {
+			t.Errorf("got %q, want lines of 59 columns at most", line)
+		}
+	}
+	if !strings.Contains(found, "\n    | ---") {
+		t.Errorf("got %q, want the choices behind a mark", found)
+	}
+}
