@@ -188,8 +188,14 @@ func TestClientLearnsThatThePersonIsAsked(t *testing.T) {
 	ctx := open(t)
 	enter(t, ctx, h)
 	ended, progress := callTool(t, h, nil, "hotel__reserve")
-	for got := <-progress; got != `waiting for a person to answer question 1 of the server "hotel" in Fondaco (its terminal, inbox or notification)`; got = <-progress {
-		t.Logf("progress: %s", got)
+	const waiting = `waiting for a person to answer question 1 of the server "hotel" in Fondaco (its terminal, inbox or notification, or the command "fondaco answer 1")`
+	for got := ""; got != waiting; {
+		select {
+		case got = <-progress:
+			t.Logf("progress: %s", got)
+		case end := <-ended:
+			t.Fatalf("got %q, %v, want progress first: %s", end.text, end.err, waiting)
+		}
 	}
 	openQuestion(t, ctx)
 	goTo(t, ctx, `document.activeElement.textContent === "Servers"`)
