@@ -28,7 +28,7 @@ func TestRootsOfAServerAreChangedWithTheKeyboard(t *testing.T) {
 	enter(t, ctx, h)
 	goTo(t, ctx, `document.activeElement.id === "server-museum"`)
 	await(t, ctx, `document.querySelector("#live-roots")?.textContent.includes("None.")`)
-	if got := h.run(t, "call", "museum/where"); !strings.Contains(got, "the command has no roots") {
+	if got := h.run(t, "call", "museum/where"); !strings.Contains(got, "fondaco roots add museum DIRECTORY") {
 		t.Errorf("got %q, want no roots", got)
 	}
 
@@ -48,7 +48,7 @@ func TestRootsOfAServerAreChangedWithTheKeyboard(t *testing.T) {
 
 	goTo(t, ctx, `document.activeElement.id.startsWith("remove-")`)
 	await(t, ctx, `document.querySelector("main [role=status]")?.textContent.includes("The configuration is changed.") && document.querySelector("#live-roots").textContent.includes("None.")`)
-	if got := h.run(t, "call", "museum/where"); !strings.Contains(got, "the command has no roots") {
+	if got := h.run(t, "call", "museum/where"); !strings.Contains(got, "fondaco roots add museum DIRECTORY") {
 		t.Errorf("got %q, want no roots", got)
 	}
 }
