@@ -202,7 +202,7 @@ func isChoice(members map[string]any) bool {
 // isSecret reports whether the input of a name, which may be empty, asks for a secret.
 func (i input) isSecret(name string) bool {
 	return strings.EqualFold(i.format, "password") || i.writeOnly || isSecretName(name) || isSecretName(i.title) ||
-		i.title != "" && secretname.Mean(secretname.TextWords(i.title), secretname.Text) ||
+		i.title != "" && secretname.Mean(secretname.TextWords(i.title), secretname.Field) || // as it is written: PaSsWoRd
 		i.textAsks(i.description) || slices.ContainsFunc(i.defaults, i.textAsks)
 }
 
