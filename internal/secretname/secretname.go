@@ -159,27 +159,55 @@ func meanAt(words []string, i int, use Use) bool {
 // askingWords are words of messages that ask for what follows.
 var askingWords = []string{
 	"enter", "type", "paste", "copy", "write", "fill", "put", "provide", "give", "send", "share", "tell", "input", "insert", "submit", "confirm", "repeat", "need",
+	"supply", "specify", "verify", "authenticate", "require", "requires", "login",
 }
 
 // askingPairs are askingWords of two words.
-var askingPairs = [][2]string{{"what", "is"}, {"log", "in"}, {"sign", "in"}}
+var askingPairs = [][2]string{{"what", "is"}, {"what", "s"}, {"log", "in"}, {"sign", "in"}}
 
-// maxAsked is how many words after such a word a secret counts as asked for.
-const maxAsked = 12
+const (
+	// maxAsked is how many words after such a word a secret counts as asked for.
+	maxAsked = 12
+	// maxOwned is the same for what is said to be that of the user: your old password.
+	maxOwned = 3
+)
+
+// fillers are words of messages that ask by the name of a secret alone.
+var fillers = []string{"please", "required", "requested", "needed", "missing", "invalid", "wrong", "expected", "here", "now", "the", "a", "an"}
 
 // Asks reports whether the words of a message ask for a secret. A password in another language counts wherever it is named.
 func Asks(words []string, use Use) bool {
-	asked := 0 // words that are left after one that asks
+	asked, owned := 0, 0 // words that are left after one that asks
 	for i, word := range words {
-		if asked > 0 && meanAt(words, i, use) {
+		if asked > 0 && meanAt(words, i, use) || owned > 0 && meanAt(words, i, Text) {
 			return true
 		}
 		asked--
+		owned--
+		if word == "your" {
+			owned = maxOwned
+		}
 		if slices.Contains(askingWords, word) || i > 0 && slices.Contains(askingPairs, [2]string{words[i-1], word}) {
 			asked = maxAsked
 		}
 	}
-	return isForeign(words)
+	return isPrompt(words, use) || isForeign(words)
+}
+
+// isPrompt reports whether a message has no more than the name of a secret, and for what it is: Password for ada.
+func isPrompt(words []string, use Use) bool {
+	if i := slices.Index(words, "for"); i > 0 {
+		words = words[:i]
+	}
+	name := ""
+	for _, word := range words {
+		if !slices.Contains(fillers, word) {
+			if name += word; len(name) > maxLength {
+				return false
+			}
+		}
+	}
+	return uses[name]&use != 0
 }
 
 func endsInSecret(word string) bool {
