@@ -98,6 +98,7 @@ func (s *search) properties(value any, depth int, in *field) {
 			f.text, f.number = f.text || i.isText, f.number || i.isNumber
 		} else {
 			f.secret = f.secret || isSecretName(name)
+			f.text = true // which is allowed, if it is a schema at all
 		}
 		s.part(member, depth+1, f)
 		if isArray && f.secret {

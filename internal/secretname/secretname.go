@@ -34,10 +34,12 @@ var uses = func() map[string]Use {
 		always: `password passwd passphrase passcode pwd secret apikey accesskey privatekey secretkey signingkey encryptionkey sshkey
 			recoverykey licensekey licencekey authkey masterkey accountkey accesstoken authtoken apitoken bearertoken refreshtoken sessiontoken
 			idtoken personalaccesstoken oauthtoken securitytoken credential cvv cvc ssn creditcard cardnumber seedphrase mnemonic recoverycode
-			recoveryphrase onetimecode onetimepassword 2fa mfa totp otp verificationcode`,
+			recoveryphrase onetimecode onetimepassword 2fa mfa totp otp verificationcode securitycode socialsecuritynumber
+			backupcode backupphrase smscode logincode authenticationcode senha`,
 		Request | Field | Hidden:          `token`,
 		Request | Number | Field | Hidden: `pin`,
 		Field | Hidden:                    `iban jwt cookie`,
+		Field:                             `creds`,
 		Hidden:                            `cookies signature authorization bearer sessionid sessid connectionstring`,
 	} {
 		for word := range strings.FieldsSeq(words) {
@@ -73,7 +75,7 @@ var (
 // foreignPhrases count at any place of a text, as the phrases of several words do.
 var foreignWords, foreignPhrases = func() (single, phrases []string) {
 	for _, password := range []string{
-		"passwort", "kennwort", "mot de passe", "contraseña", "palavra passe", "parola d ordine", "wachtwoord", "hasło", "heslo", "lozinka",
+		"passwort", "kennwort", "mot de passe", "contraseña", "clave de acceso", "palavra passe", "parola d ordine", "wachtwoord", "hasło", "heslo", "lozinka",
 		"lösenord", "passord", "adgangskode", "salasana", "jelszó", "parolă", "şifre", "mật khẩu", "kata sandi", "пароль", "пароля", "κωδικός πρόσβασης",
 		"סיסמה", "كلمة المرور", "كلمة السر", "पासवर्ड", "รหัสผ่าน", "비밀번호", "パスワード", "暗証番号", "密码", "密碼", "口令",
 	} {
