@@ -28,7 +28,7 @@ FILE. With --url it gets a URL instead, for a host on another machine. The rest
 of the file is unchanged, and a copy of the old file is kept beside it.
 --dry-run shows the change; possible secrets are shown as "…", and refused if
 the file is below version control. A URL whose server refuses the client is not
-written: --token or --header may be missing.
+written: --token or --header may be missing. Nor is a FILE that cannot be read.
 CLIENT is claude-desktop, claude-code, cursor, vscode, windsurf, cline, roo,
 gemini, opencode, zed, codex, copilot, amazonq, kiro or lmstudio.`,
 	example: "connect cursor --dry-run",
@@ -69,7 +69,7 @@ func (v *connectCommand) run(ctx context.Context, m *Main, operands []string) er
 	if path == "" {
 		return usagef("the environment does not say where %s has its configuration; want --file FILE", client.Name)
 	}
-	endpoint, err := v.endpoint(client)
+	endpoint, err := v.endpoint(m, client)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (m *Main) tryEndpoint(ctx context.Context, client config.Client, at config.
 }
 
 // endpoint returns how the client will connect to the host.
-func (v *connectCommand) endpoint(c config.Client) (config.Endpoint, error) {
+func (v *connectCommand) endpoint(m *Main, c config.Client) (config.Endpoint, error) {
 	switch {
 	case v.url != "" && v.path != "":
 		return config.Endpoint{}, usagef("found both --url and --config, want one of them")
@@ -206,6 +206,10 @@ func (v *connectCommand) endpoint(c config.Client) (config.Endpoint, error) {
 		path, err := filepath.Abs(v.path)
 		if err != nil {
 			return config.Endpoint{}, err
+		}
+		// The application would start a program that ends at once, and few applications show why.
+		if _, err := config.Load(path, &config.Options{Env: m.Getenv, Ask: placeholder}); err != nil {
+			return config.Endpoint{}, codedErrorf(exitUsage, "--config: %w; nothing was written", err)
 		}
 		command = append(command, "--config", path)
 	}
