@@ -22,10 +22,11 @@ var inspectEntry = commandInfo{
 	about: `A host runs until Ctrl-C with this server alone, which is in no configuration,
 and the browser opens its console: the forms of its tools, its messages, its log,
 and the checks of "fondaco check". You have typed the command or the URL, so it
-needs no approval; nothing is written to your configuration, your approvals or
-your tokens, and calls are in no audit log. The host has a free port of the
-loopback interface for itself, which every user and program of this machine can
-use.`,
+needs no approval; nothing is written to your configuration or your approvals,
+and calls are in no audit log. A stored token of "fondaco auth login URL" is used,
+and renewed; a sign-in in the console ends with the host. The host has a free port
+of the loopback interface for itself, which every user and program of this machine
+can use.`,
 	example: "inspect -- ./notes-server",
 	make:    func() command { return new(inspectCommand) },
 }
