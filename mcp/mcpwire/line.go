@@ -119,7 +119,7 @@ func (l *Line) read(data jsontext.Value, f form) {
 		l.Client = clientIn(payload)
 	}
 	if len(payload) > 0 {
-		if l.secret = secretFieldsIn(&m); l.secret != nil {
+		if l.secret = secretFieldsIn(&m, payload); l.secret != nil {
 			f.secretField, f.secretSchema = l.secret.inSchema, l.secret.haveUnnamed()
 		}
 		l.Payload, l.Cut = redacted(payload, f)

@@ -131,7 +131,7 @@ func (p *printer) namesSchemas() bool {
 		return false
 	}
 	if p.path[at] == "requestedSchema" {
-		return at == 0 || at == 3 && p.path[0] == "inputRequests" && p.path[2] == "params"
+		return at == 0 || at >= 3 && p.path[at-3] == "inputRequests" && p.path[at-1] == "params"
 	}
 	return at == 1 && p.path[0] == "tools"
 }

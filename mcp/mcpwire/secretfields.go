@@ -22,24 +22,54 @@ const (
 // for the form of elicitation/create.
 type secretFields map[string]secretform.Fields
 
-// secretFieldsIn returns the secret fields of the forms in a message.
-func secretFieldsIn(m *envelope) (found secretFields) {
+// secretFieldsIn returns the secret fields of the forms in a message with a payload. Results and notifications have
+// inputRequests, also inside of another object.
+func secretFieldsIn(m *envelope, payload jsontext.Value) (found secretFields) {
 	switch {
 	case m.Method == mcp.MethodElicit:
 		found = secretFields{"": secretFieldsOf(m.Params)}
-	case bytes.Contains(m.Result, []byte(`"inputRequests"`)):
-		var asked struct {
-			InputRequests map[string]jsontext.Value `json:"inputRequests"`
+		var p struct {
+			Task jsontext.Value `json:"task"`
 		}
-		_ = unmarshal(m.Result, &asked)
+		if unmarshal(m.Params, &p) == nil && p.Task != nil {
+			found[formOfTask] = found[""]
+		}
+	case bytes.Contains(payload, []byte(`"inputRequests"`)):
 		found = make(secretFields)
-		for key, raw := range asked.InputRequests {
-			var one envelope
-			_ = unmarshal(raw, &one)
-			found[key] = secretFieldsOf(one.Params)
-		}
+		found.addInputRequests(payload)
 	}
 	return found
+}
+
+// addInputRequests adds the secret fields of the forms in all inputRequests of a payload.
+func (f secretFields) addInputRequests(payload jsontext.Value) {
+	for d := newDecoder(payload); ; {
+		token, err := d.ReadToken()
+		if err != nil {
+			return // at the end
+		}
+		if kind, length := d.StackIndex(d.StackDepth()); kind != '{' || length%2 == 0 || token.String() != "inputRequests" {
+			continue // it is no name of a member, or another one
+		}
+		raw, err := d.ReadValue()
+		if err != nil {
+			return
+		}
+		var asked map[string]jsontext.Value
+		_ = unmarshal(raw, &asked)
+		for key, raw := range asked {
+			var one envelope
+			_ = unmarshal(raw, &one)
+			f[key] = union(f[key], secretFieldsOf(one.Params))
+		}
+	}
+}
+
+// union returns the fields that are secret in one of two forms.
+func union(a, b secretform.Fields) secretform.Fields {
+	names := append(slices.Clone(a.Names), b.Names...)
+	slices.Sort(names)
+	return secretform.Fields{Names: slices.Compact(names), All: a.All || b.All}
 }
 
 // secretFieldsOf returns the secret fields of a form. A message that is no text counts as its JSON.
@@ -77,10 +107,11 @@ func (f secretFields) haveUnnamed() bool {
 
 // formAt returns the key of the form at a path, and the path in it. of is the member that has the forms, if there are several.
 func formAt(path []string, of string) (key string, rest []string) {
-	if len(path) < 3 || path[0] != of {
+	at := slices.Index(path, of)
+	if at < 0 || len(path) < at+3 {
 		return "", path
 	}
-	key, rest = path[1], path[2:]
+	key, rest = path[at+1], path[at+2:]
 	if rest[0] == "params" {
 		rest = rest[1:]
 	}
@@ -94,8 +125,13 @@ type forms struct {
 	full   bool
 }
 
-// formKey is the key of a form in inputRequests, which its answer has, too, or the id of elicitation/create behind "#".
+// formKey is the key of a form in inputRequests, which its answer has, too, or behind "#" the id of the request whose result
+// is the answer.
 type formKey struct{ log, form string }
+
+// formOfTask is the key of all forms of elicitation/create that the client answers as tasks of 2025-11-25. The answer is
+// then the result of tasks/result, which may be to any of them.
+const formOfTask = "#task"
 
 // complete remembers the forms of a message, and hides the secrets in the answers to earlier ones.
 func (f *forms) complete(l *Line) {
@@ -104,6 +140,9 @@ func (f *forms) complete(l *Line) {
 			key = "#" + string(l.ID)
 		}
 		f.keep(formKey{l.Name, key}, fields)
+	}
+	if l.Kind == kindRequest && l.Method == mcp.MethodTasksResult {
+		f.keep(formKey{l.Name, "#" + string(l.ID)}, f.fields[formKey{l.Name, formOfTask}])
 	}
 	var answer struct {
 		Action    string         `json:"action"`

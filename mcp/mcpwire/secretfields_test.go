@@ -9,8 +9,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpwire"
 )
 
-// answeredForm are the messages of a form with the field f1 and its answer, in each era and over HTTP, where the answer has another
-// connection.
+// answeredForm are the messages of a form with the field f1 and its answer: in each era, over HTTP, where the answer has another
+// connection, and for tasks.
 func answeredForm(message, field string) map[string][]mcp.WireMessage {
 	params := fmt.Sprintf(`{"message":%q,"requestedSchema":{"type":"object","properties":{"f1":%s,"town":{"type":"string","title":"Town"}}}}`, message, field)
 	const answer = `{"action":"accept","content":{"f1":"hunter2","town":"Rome"}}`
@@ -21,6 +21,24 @@ func answeredForm(message, field string) map[string][]mcp.WireMessage {
 		"stateless": {
 			{Conn: 1, Data: []byte(`{"id":1,"result":{"resultType":"input_required","inputRequests":{"a/b":{"method":"elicitation/create","params":` + params + `}}}}`)},
 			{Conn: 2, Sent: true, Data: []byte(`{"id":2,"method":"tools/call","params":{"name":"t","inputResponses":{"a/b":` + answer + `}}}`)},
+		},
+		"task": {
+			{Conn: 1, Data: []byte(`{"id":1,"result":{"resultType":"complete","taskId":"t","status":"input_required","inputRequests":{"a/b":{"method":"elicitation/create","params":` + params + `}}}}`)},
+			{Conn: 2, Sent: true, Data: []byte(`{"id":2,"method":"tasks/update","params":{"taskId":"t","inputResponses":{"a/b":` + answer + `}}}`)},
+		},
+		"notification of a task": {
+			{Conn: 1, Data: []byte(`{"method":"notifications/tasks","params":{"taskId":"t","status":"input_required","inputRequests":{"a/b":{"method":"elicitation/create","params":` + params + `}}}}`)},
+			{Conn: 2, Sent: true, Data: []byte(`{"id":2,"method":"tasks/update","params":{"taskId":"t","inputResponses":{"a/b":` + answer + `}}}`)},
+		},
+		"inside of another object": {
+			{Conn: 1, Data: []byte(`{"id":1,"result":{"tasks":[{"taskId":"t","inputRequests":{"a/b":{"method":"elicitation/create","params":` + params + `}}}]}}`)},
+			{Conn: 2, Sent: true, Data: []byte(`{"id":2,"method":"tasks/update","params":{"taskId":"t","inputResponses":{"a/b":` + answer + `}}}`)},
+		},
+		"task of the client": {
+			{Conn: 1, Data: []byte(`{"id":7,"method":"elicitation/create","params":` + strings.TrimSuffix(params, "}") + `,"task":{}}}`)},
+			{Conn: 2, Sent: true, Data: []byte(`{"id":7,"result":{"task":{"taskId":"t","status":"working"}}}`)},
+			{Conn: 3, Data: []byte(`{"id":107,"method":"tasks/result","params":{"taskId":"t"}}`)},
+			{Conn: 4, Sent: true, Data: []byte(`{"id":107,"result":` + answer + `}`)},
 		},
 	}
 }
@@ -66,7 +84,9 @@ func TestAnswersToFieldsThatMeanASecretAreLeftOut(t *testing.T) {
 // What a server suggests as a secret is one, too, and a field of the same name in another form is none.
 func TestOnlyTheFormThatAsksForASecretHasOne(t *testing.T) {
 	t.Parallel()
-	for era, messages := range answeredForm("Sign in", `{"type":"string","title":"Password","default":"sugg3sted"}`) {
+	forms := answeredForm("Sign in", `{"type":"string","title":"Password","default":"sugg3sted"}`)
+	delete(forms, "task of the client") // whose answer may be to each of its forms
+	for era, messages := range forms {
 		other := answeredForm("Where?", `{"type":"string"}`)[era]
 		for i := range other {
 			other[i].Data = []byte(strings.NewReplacer(`"id":7`, `"id":8`, `a/b`, `c`, `hunter2`, `sea`).Replace(string(other[i].Data)))
