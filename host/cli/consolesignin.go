@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -107,6 +109,19 @@ func (s *consoleSource) showSignIn(one *consoleSignIn, page string) error {
 	default: // the page has an address already
 	}
 	return err
+}
+
+// keepSignIns ends and forgets all sign-ins but those at some servers.
+func (s *consoleSource) keepSignIns(kept []host.Upstream) {
+	s.signing.Lock()
+	defer s.signing.Unlock()
+	maps.DeleteFunc(s.signIns, func(name string, one *consoleSignIn) bool {
+		if slices.ContainsFunc(kept, func(u host.Upstream) bool { return u.Key == name }) {
+			return false
+		}
+		one.cancel()
+		return true
+	})
 }
 
 // close ends all sign-ins.

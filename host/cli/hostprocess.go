@@ -264,8 +264,10 @@ func (h *hostProcess) openRevocations(ctx context.Context, required bool) (*http
 	return httpserver.OpenRevocations(ctx, store, h.gateway, h.main.logger())
 }
 
-// forgetSignIns forgets which servers wait for a sign-in, without those that run.
+// forgetSignIns forgets which servers wait for a sign-in, without those that run, and the sign-ins in the console at servers
+// that the configuration no longer has.
 func (h *hostProcess) forgetSignIns(running []host.Upstream) {
+	h.console.keepSignIns(h.servers.Servers()) // also one that is being restarted or is off
 	if h.questions != nil {
 		h.questions.signIns.forgetOthers(running)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
@@ -15,6 +16,7 @@ func TestSignInOfARemovedServerIsForgotten(t *testing.T) {
 	g := gateway.New(nil, nil)
 	t.Cleanup(g.Close)
 	servers := supervisor.New(supervisor.Options{OnReplaced: h.forgetSignIns})
+	h.servers = servers
 	servers.SetGateway(g)
 	servers.Use([]host.Upstream{{Key: "far"}})
 	n := &h.questions.signIns
@@ -33,5 +35,35 @@ func TestSignInOfARemovedServerIsForgotten(t *testing.T) {
 	n.note(waits, "sign in")
 	if one, ok := n.next(); ok {
 		t.Errorf("got %+v, want one notification", one)
+	}
+}
+
+// A sign-in in the console ends with its server, and outlasts a restart and that it is off.
+func TestSignInInTheConsoleEndsWithItsServer(t *testing.T) {
+	t.Parallel()
+	h := new(hostProcess)
+	g := gateway.New(nil, nil)
+	t.Cleanup(g.Close)
+	h.servers = supervisor.New(supervisor.Options{OnReplaced: h.forgetSignIns})
+	h.servers.SetGateway(g)
+	near, far := host.Upstream{Key: "near"}, host.Upstream{Key: "far"}
+	h.servers.Use([]host.Upstream{near, far})
+	ctx, cancel := context.WithCancel(t.Context())
+	h.console.signIns = map[string]*consoleSignIn{"far": {cancel: cancel}}
+	if err := h.servers.SetOff("far", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.servers.Restart("far"); err != nil {
+		t.Fatal(err)
+	}
+	if h.console.signIn("far") == nil || ctx.Err() != nil {
+		t.Error("got the sign-in ended, want it to go on")
+	}
+	h.servers.Use([]host.Upstream{near})
+	if err := h.servers.Restart("near"); err != nil {
+		t.Fatal(err)
+	}
+	if h.console.signIn("far") != nil || ctx.Err() == nil {
+		t.Error("got a sign-in at a server that was removed, want it ended and forgotten")
 	}
 }
