@@ -24,7 +24,7 @@ type Decision struct {
 	Session  string `json:"session,omitzero"`
 	Upstream string `json:"upstream"`
 	Action   Action `json:"action"`
-	// Name is the tool, prompt or resource, as the upstream names it.
+	// Name is the tool, prompt or resource, as the upstream names it, or the directory that is a root.
 	Name string `json:"name,omitzero"`
 	// Arguments is the digest of the arguments, from ArgumentsDigest.
 	Arguments string `json:"arguments,omitzero"`
@@ -50,19 +50,22 @@ type Action string
 
 // The actions.
 const (
-	ActionApprove   Action = "approve"    // a program, or the changed definition of a server
-	ActionCarryOver Action = "carry over" // an approval, to a program that replaced the approved one
-	ActionStart     Action = "start"      // an upstream
-	ActionOffer     Action = "offer"      // a tool to clients
-	ActionCall      Action = "call"       // a tool
-	ActionRead      Action = "read"       // a resource
-	ActionGet       Action = "get"        // a prompt
-	ActionConsent   Action = "consent"    // to a call: a question was put, and answered or not
-	ActionGrant     Action = "grant"      // that calls are allowed without a further question
-	ActionRevoke    Action = "revoke"     // an approval, a grant or a credential
-	ActionAnswer    Action = "answer"     // to a question of a server, by the user of the host
-	ActionSwitchOff Action = "switch off" // a server, until the host ends
-	ActionSwitchOn  Action = "switch on"  // a server that was switched off
+	ActionApprove    Action = "approve"     // a program, or the changed definition of a server
+	ActionCarryOver  Action = "carry over"  // an approval, to a program that replaced the approved one
+	ActionStart      Action = "start"       // an upstream
+	ActionOffer      Action = "offer"       // a tool to clients
+	ActionCall       Action = "call"        // a tool
+	ActionRead       Action = "read"        // a resource
+	ActionGet        Action = "get"         // a prompt
+	ActionConsent    Action = "consent"     // to a call: a question was put, and answered or not
+	ActionGrant      Action = "grant"       // that calls are allowed without a further question
+	ActionRevoke     Action = "revoke"      // an approval, a grant or a credential
+	ActionAnswer     Action = "answer"      // to a question of a server, by the user of the host
+	ActionSwitchOff  Action = "switch off"  // a server, until the host ends
+	ActionSwitchOn   Action = "switch on"   // a server that was switched off
+	ActionRestart    Action = "restart"     // a server, by the user
+	ActionAddRoot    Action = "add root"    // to those of a server, by the user
+	ActionRemoveRoot Action = "remove root" // from those of a server, by the user
 )
 
 // Outcome is the result of an action.

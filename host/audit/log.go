@@ -203,7 +203,7 @@ func (l *Log) write(d host.Decision) (sent <-chan error, err error) {
 // the record cannot be written.
 func precedes(r *Record) bool {
 	switch r.Action {
-	case host.ActionApprove, host.ActionConsent, host.ActionGrant, host.ActionSwitchOn:
+	case host.ActionApprove, host.ActionConsent, host.ActionGrant, host.ActionSwitchOn, host.ActionAddRoot:
 		return true
 	}
 	return r.Outcome == host.OutcomeBegun

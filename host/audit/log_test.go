@@ -267,7 +267,7 @@ func TestWhatHadNoEffectIsNotWrittenLater(t *testing.T) {
 	if err := errors.Join(os.Rename(path, path+".away"), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range []host.Action{host.ActionApprove, host.ActionConsent, host.ActionGrant, host.ActionSwitchOn, host.ActionSwitchOff, host.ActionRevoke, host.ActionCall} {
+	for _, a := range []host.Action{host.ActionApprove, host.ActionConsent, host.ActionGrant, host.ActionSwitchOn, host.ActionAddRoot, host.ActionSwitchOff, host.ActionRemoveRoot, host.ActionRestart, host.ActionRevoke, host.ActionCall} {
 		if err := l.Write(host.Decision{Time: time.Now(), Upstream: "u", Action: a, Outcome: host.OutcomeDone}); err == nil {
 			t.Errorf("%s: got no error", a)
 		}
@@ -282,7 +282,7 @@ func TestWhatHadNoEffectIsNotWrittenLater(t *testing.T) {
 	for _, r := range records(t, path, audit.Query{}) {
 		got = append(got, r.Action)
 	}
-	if want := []host.Action{host.ActionSwitchOff, host.ActionRevoke, host.ActionCall, host.ActionRead}; !slices.Equal(got, want) {
+	if want := []host.Action{host.ActionSwitchOff, host.ActionRemoveRoot, host.ActionRestart, host.ActionRevoke, host.ActionCall, host.ActionRead}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q: what has happened, and nothing else", got, want)
 	}
 }

@@ -35,7 +35,7 @@ func Decisions() []string {
 		string(host.OutcomeCancelled), string(host.OutcomeWithheld),
 		string(host.ActionApprove), string(host.ActionCarryOver), string(host.ActionStart), string(host.ActionOffer), string(host.ActionCall),
 		string(host.ActionRead), string(host.ActionGet), string(host.ActionConsent), string(host.ActionGrant), string(host.ActionRevoke), string(host.ActionAnswer),
-		string(host.ActionSwitchOff), string(host.ActionSwitchOn),
+		string(host.ActionSwitchOff), string(host.ActionSwitchOn), string(host.ActionRestart), string(host.ActionAddRoot), string(host.ActionRemoveRoot),
 		string(ActionRemove), string(actionLose),
 	}
 }

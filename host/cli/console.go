@@ -168,6 +168,3 @@ func (s *consoleSource) Watch(ctx context.Context, uri string, onUpdate func()) 
 
 // Retry implements console.Source.
 func (s *consoleSource) Retry(name string) bool { return s.host.gateway.Retry(name) }
-
-// Restart implements console.Source.
-func (s *consoleSource) Restart(name string) error { return s.host.servers.Restart(name) }

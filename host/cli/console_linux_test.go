@@ -281,9 +281,12 @@ func TestConsoleSwitchesAServerOffAndOn(t *testing.T) {
 	}
 	page(`<dt>process ids</dt><dd>`)
 	page(`switched off in the console`) // the log outlasts it
+	if status, page := c.post(t, "servers/one/restart", url.Values{}); status != 303 {
+		t.Fatalf("got %d, %s, want it restarted", status, page)
+	}
 	record, err := os.ReadFile(log)
-	if want := `(?s)"action":"switch off".*"grantedBy":".*in the console".*"action":"switch on".*"grantedBy":".*in the console"`; err != nil || !regexp.MustCompile(want).Match(record) {
-		t.Errorf("got %s, %v, want who has switched it off and on", record, err)
+	if want := `(?s)"action":"switch off".*"grantedBy":".*in the console".*"action":"switch on".*"grantedBy":".*in the console".*"action":"restart".*"grantedBy":".*in the console"`; err != nil || !regexp.MustCompile(want).Match(record) {
+		t.Errorf("got %s, %v, want who has switched it off and on, and restarted it", record, err)
 	}
 	if n := strings.Count(string(record), `"action":"switch on"`); n != 1 {
 		t.Errorf("got %d lines that it was switched on, want that of the time when it was", n)
@@ -527,6 +530,10 @@ func TestConsoleChangesRootsWithTheCodeThatTheHostShows(t *testing.T) {
 	}
 	if text, exit := host.run(t, "roots", "one"); exit != 0 || strings.Contains(text, dir) {
 		t.Errorf("got %q, %d, want it out of the file", text, exit)
+	}
+	record, err := os.ReadFile(filepath.Join(h.home, ".local", "state", "fondaco", "audit.jsonl"))
+	if want := `(?s)"action":"add root".*` + dir + `.*in the console".*"action":"remove root".*` + dir + `.*in the console"`; err != nil || !regexp.MustCompile(want).Match(record) {
+		t.Errorf("got %s, %v, want who has added and removed it", record, err)
 	}
 }
 

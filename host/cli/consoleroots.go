@@ -89,7 +89,7 @@ func (s *consoleSource) changeRoots(name, done, dir string, add, remove []string
 	if err := s.checkConfigured(name); err != nil {
 		return err
 	}
-	if _, _, err := h.main.changeRoots(h.path, name, add, remove); err != nil {
+	if _, _, err := h.main.changeRoots(h.path, name, add, remove, s.recordDone); err != nil {
 		return err
 	}
 	s.logs.Add(name, console.LogLine{FromHost: true, Text: fmt.Sprintf("root %s in the console: %s", done, dir)})

@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,5 +46,30 @@ func TestConsoleShowsNoCodeForAPathThatIsTooLong(t *testing.T) {
 		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
 			t.Errorf("%d bytes: got %v, want %q", n, err, want)
 		}
+	}
+}
+
+// What adds a root is recorded before; what is removed is removed in any case.
+func TestRootThatCannotBeRecordedIsNotAdded(t *testing.T) {
+	t.Parallel()
+	m, _, _ := terminalOf(t)
+	dir := t.TempDir()
+	path, old, more := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"one": {"command": "server", "fondaco": {"roots": [%q]}}}}`, old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("no space left")
+	record := func(host.Action, string, string) error { return full }
+	if _, _, err := m.changeRoots(path, "one", []string{more}, nil, record); !errors.Is(err, full) {
+		t.Errorf("got %v, want the error of the audit log", err)
+	}
+	if got, err := m.rootsIn(path, "one"); err != nil || !slices.Equal(got, []string{old}) {
+		t.Errorf("got %q, %v, want no root added", got, err)
+	}
+	if _, after, err := m.changeRoots(path, "one", nil, []string{old}, record); err != nil || len(after) > 0 {
+		t.Errorf("got %q, %v, want the root removed", after, err)
+	}
+	if got, err := m.rootsIn(path, "one"); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v, want no root", got, err)
 	}
 }

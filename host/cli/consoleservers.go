@@ -6,7 +6,6 @@ import (
 	"encoding/json/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/console"
@@ -58,7 +57,7 @@ func (s *consoleSource) SetDisabled(name string, off bool) error {
 		return nil
 	}
 	if !off {
-		if err := s.recordSwitch(name, host.ActionSwitchOn); err != nil {
+		if err := s.recordDone(host.ActionSwitchOn, name, ""); err != nil {
 			return err
 		}
 	}
@@ -66,9 +65,7 @@ func (s *consoleSource) SetDisabled(name string, off bool) error {
 		return err
 	}
 	if off {
-		if err := s.recordSwitch(name, host.ActionSwitchOff); err != nil { // the line is written later
-			h.main.Message("audit log: %v", err)
-		}
+		h.main.reportUnrecorded(s.recordDone(host.ActionSwitchOff, name, ""))
 	}
 	word := "on"
 	if off {
@@ -79,12 +76,18 @@ func (s *consoleSource) SetDisabled(name string, off bool) error {
 	return nil
 }
 
-// recordSwitch records that the user switches a server off or on.
-func (s *consoleSource) recordSwitch(name string, action host.Action) error {
-	user := s.host.main.userName()
-	return s.host.recordDecision(host.Decision{
-		Time: time.Now(), Upstream: name, Action: action, Outcome: host.OutcomeDone, GrantedBy: user, Reason: "by " + user + ", in the console",
-	})
+// Restart implements console.Source.
+func (s *consoleSource) Restart(name string) error {
+	if err := s.host.servers.Restart(name); err != nil {
+		return err
+	}
+	s.host.main.reportUnrecorded(s.recordDone(host.ActionRestart, name, ""))
+	return nil
+}
+
+// recordDone records what the user does to a server in the console. subject is what else the action is about, or "".
+func (s *consoleSource) recordDone(action host.Action, name, subject string) error {
+	return s.host.recordDecision(s.host.main.userDecision(action, name, subject, "in the console"))
 }
 
 // Log implements console.Source.

@@ -110,7 +110,13 @@ func (v *rootsCommand) change(m *Main, path, action, server string, dirs []strin
 	if action == "remove" {
 		add, remove = nil, dirs
 	}
-	before, roots, err := m.changeRoots(path, server, add, remove)
+	before, roots, err := m.changeRoots(path, server, add, remove, func(action host.Action, server, dir string) error {
+		record, err := m.commandAudit()
+		if err != nil {
+			return err
+		}
+		return record(m.userDecision(action, server, dir, "with the command roots"))
+	})
 	if err != nil {
 		return err
 	}
@@ -127,8 +133,9 @@ func (v *rootsCommand) change(m *Main, path, action, server string, dirs []strin
 }
 
 // changeRoots adds directories to the roots of a server in a file, and removes others, all as absolute paths. It returns
-// the roots before and after.
-func (m *Main) changeRoots(path, server string, add, remove []string) (before, after []string, err error) {
+// the roots before and after. Those that are added are recorded before, and none is added if one cannot be recorded; what is
+// removed is removed in any case.
+func (m *Main) changeRoots(path, server string, add, remove []string, record recordRootFunc) (before, after []string, err error) {
 	if before, err = m.rootsIn(path, server); err != nil {
 		return nil, nil, err
 	}
@@ -141,10 +148,29 @@ func (m *Main) changeRoots(path, server string, add, remove []string) (before, a
 	if err != nil {
 		return nil, nil, unknownInFile(err)
 	}
-	if !change.Empty() {
-		_, err = change.Write("")
+	if change.Empty() {
+		return before, after, nil
 	}
-	return before, after, err
+	for _, dir := range missingIn(before, after) {
+		if err := record(host.ActionAddRoot, server, dir); err != nil {
+			return nil, nil, err
+		}
+	}
+	if _, err := change.Write(""); err != nil {
+		return nil, nil, err
+	}
+	for _, dir := range missingIn(after, before) {
+		m.reportUnrecorded(record(host.ActionRemoveRoot, server, dir))
+	}
+	return before, after, nil
+}
+
+// recordRootFunc records that the user adds a root to those of a server, or removes one.
+type recordRootFunc func(action host.Action, server, dir string) error
+
+// missingIn returns which of some directories others lack.
+func missingIn(others, dirs []string) []string {
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return slices.Contains(others, dir) })
 }
 
 // rootsIn returns the roots of a server in a file, none if the file has no such server.
