@@ -14,8 +14,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/host/approval"
-	"github.com/fondaco/fondaco/host/definition"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 	"github.com/fondaco/fondaco/host/terminal"
 )
 
@@ -47,16 +46,6 @@ func (v *approveCommand) declare(f *flag.FlagSet) {
 	f.StringVar(&v.code, "code", "", "the `CODE` that the running host shows")
 }
 
-// pendingApproval is a server, or the definitions of a server, that need approval.
-type pendingApproval struct {
-	upstream *host.Upstream
-	server   *approval.Pending  // nil for definitions
-	question *approval.Question // with the server and all others that have changed in the same way
-	change   *definition.Change // nil for a server
-}
-
-func (w *pendingApproval) name() string { return w.upstream.Key }
-
 func (v *approveCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 1 {
 		return usagef("found %d names, want one or none", len(operands))
@@ -76,7 +65,7 @@ func (v *approveCommand) run(ctx context.Context, m *Main, operands []string) er
 	case len(operands) == 0:
 		return v.list(m, all)
 	}
-	named := slices.DeleteFunc(slices.Clone(all), func(w pendingApproval) bool { return w.name() != operands[0] })
+	named := slices.DeleteFunc(slices.Clone(all), func(w approvalscreen.Item) bool { return w.Name() != operands[0] })
 	if len(named) == 0 {
 		return v.nothingPending(ctx, m, operands[0], all)
 	}
@@ -85,38 +74,35 @@ func (v *approveCommand) run(ctx context.Context, m *Main, operands []string) er
 
 // pending returns what needs approval: servers, then definitions, in the order of the
 // configuration. Servers that cannot be started are left out.
-func (h *hostProcess) pending(ctx context.Context) ([]pendingApproval, error) {
+func (h *hostProcess) pending(ctx context.Context) ([]approvalscreen.Item, error) {
 	questions, err := h.serverQuestions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all := pendingOf(questions)
+	all := approvalscreen.ItemsOf(questions)
 	waiting, err := h.waitingDefinitions(ctx)
-	for _, w := range waiting {
-		all = append(all, pendingApproval{upstream: w.upstream, change: w.change})
-	}
-	return all, err
+	return append(all, waiting...), err
 }
 
 // list prints what needs approval.
-func (v *approveCommand) list(m *Main, all []pendingApproval) error {
+func (v *approveCommand) list(m *Main, all []approvalscreen.Item) error {
 	t := terminal.Table{Head: []string{"NAME", "WHAT"}}
 	var items []any
 	for _, w := range all {
-		if w.server != nil {
-			t.Rows = append(t.Rows, []string{w.name(), w.server.Subject.String()})
+		if w.Server != nil {
+			t.Rows = append(t.Rows, []string{w.Name(), w.Server.Subject.String()})
 			item := terminal.Document{
-				"name": w.name(), "server": w.server.Subject, "changes": append([]string{}, w.server.Changes...),
-				"risks": append([]string{}, w.server.Subject.Risks()...), "clientRoots": w.upstream.Questions().Roots,
+				"name": w.Name(), "server": w.Server.Subject, "changes": append([]string{}, w.Server.Changes...),
+				"risks": append([]string{}, w.Server.Subject.Risks()...), "clientRoots": w.Upstream.Questions().Roots,
 			}
-			if known := w.server.Tools; known != nil {
+			if known := w.Server.Tools; known != nil {
 				item["tools"] = terminal.Document{"count": known.Count, "others": append([]string{}, known.Others...)}
 			}
 			items = append(items, item)
 			continue
 		}
-		t.Rows = append(t.Rows, []string{w.name(), "definitions: " + summarizeChange(w.change)})
-		items = append(items, terminal.Document{"name": w.name(), "definitions": w.change})
+		t.Rows = append(t.Rows, []string{w.Name(), "definitions: " + summarizeChange(w.Change)})
+		items = append(items, terminal.Document{"name": w.Name(), "definitions": w.Change})
 	}
 	if v.json {
 		return m.WriteDocument(terminal.Document{"waiting": append([]any{}, items...)})
@@ -128,13 +114,13 @@ func (v *approveCommand) list(m *Main, all []pendingApproval) error {
 }
 
 // nothingPending explains why a name cannot be approved.
-func (v *approveCommand) nothingPending(ctx context.Context, m *Main, written string, all []pendingApproval) error {
+func (v *approveCommand) nothingPending(ctx context.Context, m *Main, written string, all []approvalscreen.Item) error {
 	key, _, _ := strings.Cut(written, "/")
 	servers := v.servers.Servers()
 	i := slices.IndexFunc(servers, func(u host.Upstream) bool { return u.Key == key })
 	var names []string
 	for _, w := range all {
-		names = append(names, w.name())
+		names = append(names, w.Name())
 	}
 	if i < 0 {
 		for _, u := range servers {
@@ -153,13 +139,13 @@ func (v *approveCommand) nothingPending(ctx context.Context, m *Main, written st
 }
 
 // askAndApprove shows pending approvals, asks once, and stores the answer.
-func (v *approveCommand) askAndApprove(ctx context.Context, m *Main, all []pendingApproval) error {
+func (v *approveCommand) askAndApprove(ctx context.Context, m *Main, all []approvalscreen.Item) error {
 	if len(all) == 0 {
 		m.Info("nothing waits for approval")
 		return nil
 	}
-	m.showPending(all)
-	if hasDefinitions := func(w pendingApproval) bool { return w.server == nil }; !m.Interactive && slices.ContainsFunc(all, hasDefinitions) {
+	approvalscreen.Show(&m.IO, all)
+	if hasDefinitions := func(w approvalscreen.Item) bool { return w.Server == nil }; !m.Interactive && slices.ContainsFunc(all, hasDefinitions) {
 		m.Message("\nThe whole texts: %s", m.program()+" approve --json")
 	}
 	how, err := v.consent(ctx, m, all)
@@ -173,16 +159,16 @@ func (v *approveCommand) askAndApprove(ctx context.Context, m *Main, all []pendi
 	if err := v.approvePending(ctx, all, by); err != nil {
 		return err
 	}
-	for _, name := range approvedNames(all) {
+	for _, name := range approvalscreen.Names(all) {
 		m.Info("%s is approved", name)
 	}
 	return nil
 }
 
 // consent asks the user for a yes to what was shown. Without one it returns an error.
-func (v *approveCommand) consent(ctx context.Context, m *Main, all []pendingApproval) (host.GrantedHow, error) {
+func (v *approveCommand) consent(ctx context.Context, m *Main, all []approvalscreen.Item) (host.GrantedHow, error) {
 	question := terminal.YesNo{Text: approveQuestion(all), Options: []terminal.Option{showsTexts}}
-	refused := codedErrorf(exitConsent, "not approved: %s", strings.Join(approvedNames(all), ", "))
+	refused := codedErrorf(exitConsent, "not approved: %s", strings.Join(approvalscreen.Names(all), ", "))
 	switch {
 	case v.yes:
 		return v.questions.requireCode(ctx, intentOf(all), v.code)
@@ -203,7 +189,7 @@ func (v *approveCommand) consent(ctx context.Context, m *Main, all []pendingAppr
 // askForApproval asks a question about approvals that was shown, and returns the answer, as
 // AskYesNo does. While another host shows questions, the code that it shows is the yes: otherwise
 // any program with a terminal of its own could approve. The option showsTexts is handled here.
-func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval, q terminal.YesNo) (answer string, err error) {
+func (h *hostProcess) askForApproval(ctx context.Context, all []approvalscreen.Item, q terminal.YesNo) (answer string, err error) {
 	showing, err := h.questions.codeHosts(ctx)
 	if err != nil {
 		return terminal.No, err
@@ -230,7 +216,7 @@ func (h *hostProcess) askForApproval(ctx context.Context, all []pendingApproval,
 		if err != nil || answer != showsTexts.Letter || len(q.Options) == 0 || q.Options[0] != showsTexts {
 			return answer, err
 		}
-		h.main.showPendingTexts(all)
+		approvalscreen.ShowTexts(&h.main.IO, all)
 	}
 }
 
@@ -255,14 +241,14 @@ func unlessEnded(err error) error {
 }
 
 // digestOf identifies the content of approvals.
-func digestOf(all []pendingApproval) string {
+func digestOf(all []approvalscreen.Item) string {
 	var contents []any
 	for _, w := range all {
-		if w.server != nil {
-			contents = append(contents, w.server.Subject)
+		if w.Server != nil {
+			contents = append(contents, w.Server.Subject)
 			continue
 		}
-		contents = append(contents, w.name(), w.change)
+		contents = append(contents, w.Name(), w.Change)
 	}
 	content, _ := json.Marshal(contents, json.Deterministic(true)) // strings and lists, which are always JSON
 	sum := sha256.Sum256(content)
@@ -271,8 +257,8 @@ func digestOf(all []pendingApproval) string {
 
 // intentOf describes approvals for the host that shows a code for them. It is another one
 // for other content under the same names, also for content that was made to be mistaken for it.
-func intentOf(all []pendingApproval) string {
-	names := approvedNames(all)
+func intentOf(all []approvalscreen.Item) string {
+	names := approvalscreen.Names(all)
 	text := strings.Join(names[:min(len(names), maxIntentNames)], ", ")
 	if more := len(names) - maxIntentNames; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
@@ -283,37 +269,18 @@ func intentOf(all []pendingApproval) string {
 // maxIntentNames limits the servers that an intent names.
 const maxIntentNames = 10
 
-// approvedNames returns the servers that a yes approves.
-func approvedNames(all []pendingApproval) (names []string) {
-	for _, w := range all {
-		group := []string{w.name()}
-		if w.question != nil {
-			group = nil
-			for _, p := range w.question.Pending {
-				group = append(group, p.Subject.Name)
-			}
-		}
-		for _, name := range group {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 // approvePending records and stores approvals, with those of the servers that have changed in the
 // same way. With --yes it approves what they will list first, too, because no user reviews it.
-func (h *hostProcess) approvePending(ctx context.Context, all []pendingApproval, by string) error {
-	for _, w := range questionsOf(all) {
-		if w.server == nil {
-			if err := h.approveDefinitions(ctx, waitingChange{w.upstream, w.change}, by); err != nil {
+func (h *hostProcess) approvePending(ctx context.Context, all []approvalscreen.Item, by string) error {
+	for _, w := range approvalscreen.OnePerQuestion(all) {
+		if w.Server == nil {
+			if err := h.approveDefinitions(ctx, w, by); err != nil {
 				return err
 			}
 			continue
 		}
-		for i := range w.question.Pending {
-			p := &w.question.Pending[i]
+		for i := range w.Question.Pending {
+			p := &w.Question.Pending[i]
 			if err := h.approveServer(ctx, p, by); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 )
 
 // With --code the texts were shown by the command that has shown the code.
@@ -20,7 +21,7 @@ func TestApprovalWithACodeOffersNoTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := &approval.Pending{Subject: &approval.Subject{Name: "files"}}
-	how, err := v.consent(t.Context(), m, []pendingApproval{{upstream: &host.Upstream{Key: "files"}, server: server}})
+	how, err := v.consent(t.Context(), m, []approvalscreen.Item{{Upstream: &host.Upstream{Key: "files"}, Server: server}})
 	if err != nil || how != host.GrantedUnattended || strings.Contains(words.String(), "shows the texts") {
 		t.Errorf("got %q, %v, want the answer y counted\n%s", how, err, words.String())
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/host/terminal"
 )
@@ -22,15 +23,9 @@ func (h *hostProcess) filterDefinitions(ctx context.Context, u *host.Upstream, l
 	return h.definitions.Filter(ctx, u, l)
 }
 
-// waitingChange is what waits of the definitions of one server.
-type waitingChange struct {
-	upstream *host.Upstream
-	change   *definition.Change
-}
-
 // waitingDefinitions returns what waits of all servers, in the order of the configuration.
-func (h *hostProcess) waitingDefinitions(ctx context.Context) ([]waitingChange, error) {
-	var all []waitingChange
+func (h *hostProcess) waitingDefinitions(ctx context.Context) ([]approvalscreen.Item, error) {
+	var all []approvalscreen.Item
 	servers := h.servers.Servers()
 	for i := range servers {
 		u := &servers[i]
@@ -39,21 +34,21 @@ func (h *hostProcess) waitingDefinitions(ctx context.Context) ([]waitingChange, 
 			return nil, err
 		}
 		if c != nil {
-			all = append(all, waitingChange{u, c})
+			all = append(all, approvalscreen.Item{Upstream: u, Change: c})
 		}
 	}
 	return all, nil
 }
 
 // approveDefinitions records and stores the approval of a change that the user has seen.
-func (h *hostProcess) approveDefinitions(ctx context.Context, w waitingChange, by string) error {
+func (h *hostProcess) approveDefinitions(ctx context.Context, w approvalscreen.Item, by string) error {
 	if err := h.recordDecision(host.Decision{
-		Time: time.Now(), Upstream: w.upstream.Key, Action: host.ActionApprove, Outcome: host.OutcomeDone,
-		Reason: fmt.Sprintf("%s: definitions %s: %s", by, w.change.Digest, summarizeChange(w.change)),
+		Time: time.Now(), Upstream: w.Upstream.Key, Action: host.ActionApprove, Outcome: host.OutcomeDone,
+		Reason: fmt.Sprintf("%s: definitions %s: %s", by, w.Change.Digest, summarizeChange(w.Change)),
 	}); err != nil {
 		return err
 	}
-	return h.definitions.Approve(ctx, w.upstream, w.change.Digest)
+	return h.definitions.Approve(ctx, w.Upstream, w.Change.Digest)
 }
 
 // askForDefinitions shows what the servers list first and clients do not see yet, and asks
@@ -68,8 +63,8 @@ func (h *hostProcess) askForDefinitions(ctx context.Context) error {
 		return err
 	}
 	for _, w := range all {
-		one := []pendingApproval{{upstream: w.upstream, change: w.change}}
-		h.main.showPending(one)
+		one := []approvalscreen.Item{w}
+		approvalscreen.Show(&h.main.IO, one)
 		answer, ended, err := h.askUnlessEnded(ctx, one, terminal.YesNo{Text: approveQuestion(one), Options: []terminal.Option{showsTexts}})
 		switch {
 		case ended, err != nil:
@@ -80,7 +75,7 @@ func (h *hostProcess) askForDefinitions(ctx context.Context) error {
 		if err := h.approvePending(ctx, one, "by the user"); err != nil {
 			return err
 		}
-		h.gateway.Retry(w.upstream.Key)
+		h.gateway.Retry(w.Upstream.Key)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/control"
@@ -121,15 +122,14 @@ func (s *consoleSource) pendingApprovals(ctx context.Context) ([]*approvalQuesti
 // consoleApproval describes what waits, for a program with the words of the terminal.
 func (s *consoleSource) consoleApproval(q *approvalQuestion) console.Approval {
 	m := s.host.main
-	a := console.Approval{ID: q.digest, Title: strings.Join(approvedNames(q.all), ", "), Command: m.approveCommand(q.name(), s.host.config)}
-	if q.all[0].server != nil {
+	a := console.Approval{ID: q.digest, Title: strings.Join(approvalscreen.Names(q.all), ", "), Command: m.approveCommand(q.name(), s.host.config)}
+	if q.all[0].Server != nil {
 		var text bytes.Buffer
-		page := &Main{IO: terminal.IO{Stderr: &text, Env: m.Env}, Args: m.Args}
-		page.showServerQuestion(q.all[0].question, true)
+		approvalscreen.ShowTexts(&terminal.IO{Stderr: &text, Env: m.Env}, q.all)
 		a.Covers = strings.TrimSpace(text.String())
 		return a
 	}
-	change := q.all[0].change
+	change := q.all[0].Change
 	a.Version, a.Before = change.Version, change.OldVersion
 	for i := range change.Definitions {
 		d := &change.Definitions[i]
@@ -223,7 +223,7 @@ func (s *consoleSource) Approve(ctx context.Context, id, code string) error {
 		q.approvals.setAnswered(one.all, "")
 		return err
 	}
-	for _, name := range approvedNames(one.all) {
+	for _, name := range approvalscreen.Names(one.all) {
 		s.host.gateway.Retry(name)
 	}
 	return nil

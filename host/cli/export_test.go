@@ -6,6 +6,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 	"github.com/fondaco/fondaco/host/policy"
 )
 
@@ -31,5 +32,5 @@ func SetPolicy(path string) { policyPlace = policy.Place{Path: path, Owner: os.G
 
 // IntentOf describes the approval of a server for the host that shows a code for it.
 func IntentOf(s *approval.Subject) string {
-	return intentOf([]pendingApproval{{upstream: &host.Upstream{Key: s.Name}, server: &approval.Pending{Subject: s}}})
+	return intentOf([]approvalscreen.Item{{Upstream: &host.Upstream{Key: s.Name}, Server: &approval.Pending{Subject: s}}})
 }

@@ -84,8 +84,8 @@ func (m *Main) waitingApprovals(ctx context.Context) ([]string, error) {
 	all, err := h.pending(ctx)
 	var names []string
 	for _, w := range all {
-		if !slices.Contains(names, w.name()) {
-			names = append(names, w.name())
+		if !slices.Contains(names, w.Name()) {
+			names = append(names, w.Name())
 		}
 	}
 	return names, err

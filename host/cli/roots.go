@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/terminal"
 )
@@ -58,9 +59,6 @@ type serverRoots struct {
 	Roots  []string `json:"roots"`
 }
 
-// ofClient is how a table names the roots of a client.
-const ofClient = "those of its client"
-
 func (v *rootsCommand) list(m *Main, path string, named []string) error {
 	c, err := m.readConfig(path, false, placeholder)
 	if err != nil {
@@ -76,7 +74,7 @@ func (v *rootsCommand) list(m *Main, path string, named []string) error {
 		s := serverRoots{Name: u.Key, Client: u.Questions().Roots, Roots: append([]string{}, u.Settings.Roots...)}
 		all = append(all, s)
 		if s.Client {
-			t.Rows = append(t.Rows, []string{s.Name, ofClient})
+			t.Rows = append(t.Rows, []string{s.Name, approvalscreen.RootsOfClient})
 		}
 		for _, root := range s.Roots {
 			t.Rows = append(t.Rows, []string{s.Name, root})
@@ -185,7 +183,7 @@ func (m *Main) rootsIn(path, server string) ([]string, error) {
 // rootsOf says which directories a server gets as roots.
 func rootsOf(u *host.Upstream) (all []string) {
 	if u.Questions().Roots {
-		all = append(all, ofClient)
+		all = append(all, approvalscreen.RootsOfClient)
 	}
 	return append(all, u.Settings.Roots...)
 }

@@ -109,38 +109,8 @@ func secretsOf(u *host.Upstream) (secrets []string) {
 	for _, value := range t.Env {
 		secrets = append(secrets, value)
 	}
-	_, values := secretArguments(t.Args)
+	_, values := host.SecretArguments(t.Args)
 	return append(secrets, values...)
-}
-
-// secretArguments returns the flags among arguments that have the name of a secret, and their
-// values.
-func secretArguments(args []string) (flags, values []string) {
-	for i, arg := range args {
-		name, value, assigned := strings.Cut(arg, "=")
-		if !strings.HasPrefix(name, "-") || !host.IsSecretName(strings.TrimLeft(name, "-")) {
-			continue
-		}
-		if !assigned && i+1 < len(args) {
-			value = args[i+1]
-		}
-		if value != "" {
-			flags, values = append(flags, name), append(values, value)
-		}
-	}
-	return flags, values
-}
-
-// warnOfArguments says which arguments of a program look like secrets: all users of the machine
-// can see the command lines of its processes.
-func (m *Main) warnOfArguments(u *host.Upstream) {
-	t, ok := u.Target.(*mcpclient.CommandTarget)
-	if !ok {
-		return
-	}
-	if flags, _ := secretArguments(t.Args); len(flags) > 0 {
-		m.PrintWrapped("  visible    the value of %s, to every user of this machine (ps); \"env\" is the place for secrets", strings.Join(flags, ", "))
-	}
 }
 
 // warnOfLockedArguments says which arguments in a lock file, which a team commits, look like secrets.
@@ -156,7 +126,7 @@ func (m *Main) warnOfLockedArguments(u *host.Upstream) {
 		}
 		args = append(args, arg.Written)
 	}
-	if flags, _ := secretArguments(args); len(flags) > 0 {
+	if flags, _ := host.SecretArguments(args); len(flags) > 0 {
 		m.Message("  visible    the value of %s of %s, to everybody who reads %s; \"env\" is the place for secrets",
 			terminal.CleanLine(strings.Join(flags, ", ")), u.Key, definition.LockFile)
 	}

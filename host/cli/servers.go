@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 	"github.com/fondaco/fondaco/host/console"
 	"github.com/fondaco/fondaco/host/terminal"
 )
@@ -136,7 +137,7 @@ func sessionNote(s host.Status) string {
 // describeWaiting names the definitions that wait, each with its findings.
 func describeWaiting(s host.Status) (lines []string) {
 	for _, w := range s.Waiting {
-		lines = append(lines, fmt.Sprintf("%s %s", w.Change, describeDefinition(w)))
+		lines = append(lines, fmt.Sprintf("%s %s", w.Change, approvalscreen.DescribeDefinition(w)))
 		for _, f := range w.Findings {
 			lines = append(lines, "  WARNING: "+f)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/host/terminal"
 )
@@ -92,7 +93,7 @@ func (a *approvalQuestions) waits(asked *approvalQuestion) bool {
 
 // setAnswered notes that the user has answered, or with no outcome that there is no answer yet. It
 // does nothing if a is nil.
-func (a *approvalQuestions) setAnswered(all []pendingApproval, outcome host.Outcome) {
+func (a *approvalQuestions) setAnswered(all []approvalscreen.Item, outcome host.Outcome) {
 	if a == nil {
 		return
 	}
@@ -243,7 +244,7 @@ func (a *approvalQuestions) readStates(ctx context.Context) (pending []*approval
 			case err != nil:
 				failed = append(failed, err)
 			case c != nil:
-				changes = append(changes, a.question([]pendingApproval{{upstream: &u, change: c}}))
+				changes = append(changes, a.question([]approvalscreen.Item{{Upstream: &u, Change: c}}))
 			}
 		}
 	}
@@ -252,12 +253,12 @@ func (a *approvalQuestions) readStates(ctx context.Context) (pending []*approval
 		failed = append(failed, err)
 	}
 	for i := range questions {
-		pending = append(pending, a.question(pendingOf(questions[i:i+1])))
+		pending = append(pending, a.question(approvalscreen.ItemsOf(questions[i:i+1])))
 	}
 	return append(pending, changes...), errors.Join(failed...)
 }
 
-func (a *approvalQuestions) question(all []pendingApproval) *approvalQuestion {
+func (a *approvalQuestions) question(all []approvalscreen.Item) *approvalQuestion {
 	return &approvalQuestion{approvalQuestions: a, all: all, digest: digestOf(all)}
 }
 
@@ -265,22 +266,22 @@ func (a *approvalQuestions) question(all []pendingApproval) *approvalQuestion {
 // way, or of what one lists.
 type approvalQuestion struct {
 	*approvalQuestions
-	all       []pendingApproval
+	all       []approvalscreen.Item
 	digest    string
 	further   int // questions
 	callWaits func(context.Context) bool
 	waitShown bool // the message that a call waits was printed
 }
 
-func (q *approvalQuestion) name() string { return q.all[0].name() }
+func (q *approvalQuestion) name() string { return q.all[0].Name() }
 
 func (q *approvalQuestion) title() string { return q.name() }
 
 func (q *approvalQuestion) question() *terminal.YesNo {
 	text := approveQuestion(q.all)
-	if q.all[0].server != nil {
-		names := strings.Join(approvedNames(q.all), ", ")
-		text = terminal.Fit(terminal.CleanLine(names), max(20, q.host.main.Width()/2)) + ": " + startQuestion(q.all[0].question)
+	if q.all[0].Server != nil {
+		names := strings.Join(approvalscreen.Names(q.all), ", ")
+		text = terminal.Fit(terminal.CleanLine(names), max(20, q.host.main.Width()/2)) + ": " + startQuestion(q.all[0].Question)
 	}
 	return &terminal.YesNo{Text: text, Options: append([]terminal.Option{showsTexts}, proxyOptions(q.all)...)}
 }
@@ -288,7 +289,7 @@ func (q *approvalQuestion) question() *terminal.YesNo {
 func (q *approvalQuestion) show(_ context.Context, waiting int) {
 	m := q.host.main
 	q.waitShown = false
-	m.showPending(q.all)
+	approvalscreen.Show(&m.IO, q.all)
 	if waiting > 0 {
 		m.Message("\nfurther questions about servers wait: %d", waiting)
 	}
@@ -324,14 +325,14 @@ func (q *approvalQuestion) check(ctx context.Context) error {
 }
 
 func (q *approvalQuestion) answer(ctx context.Context, words string) (answered bool, err error) {
-	m, names := q.host.main, strings.Join(approvedNames(q.all), ", ")
+	m, names := q.host.main, strings.Join(approvalscreen.Names(q.all), ", ")
 	answer, ok := q.question().Answer(words)
 	switch {
 	case !ok:
 		m.Message("found %q, want %s", terminal.CleanLine(words), q.choice())
 		return false, nil
 	case answer == showsTexts.Letter:
-		m.showPendingTexts(q.all)
+		approvalscreen.ShowTexts(&m.IO, q.all)
 		return false, nil
 	case answer == terminal.No:
 		q.setInterrupted(q.name(), false)
@@ -350,7 +351,7 @@ func (q *approvalQuestion) answer(ctx context.Context, words string) (answered b
 		m.Message("%s is not approved: %s", names, terminal.Clean(err.Error()))
 		return true, nil
 	}
-	for _, name := range approvedNames(q.all) {
+	for _, name := range approvalscreen.Names(q.all) {
 		q.endPause(name)
 		q.host.gateway.Retry(name)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
+	"github.com/fondaco/fondaco/host/approvalscreen"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/host/gateway"
@@ -137,7 +138,7 @@ func TestServerThatListsAgainAndAgainDoesNotFillTheTerminal(t *testing.T) {
 			t.Errorf("got %d lines, want 2\n%s", n, a.words.String())
 		}
 		for n := range 10 * maxAnswered {
-			a.setAnswered([]pendingApproval{{upstream: &host.Upstream{Key: fmt.Sprint(n)}, change: new(definition.Change)}}, host.OutcomeRefused)
+			a.setAnswered([]approvalscreen.Item{{Upstream: &host.Upstream{Key: fmt.Sprint(n)}, Change: new(definition.Change)}}, host.OutcomeRefused)
 		}
 		a.want(t, "with many answers", false)
 		if len(a.answered) > maxAnswered+1 {

@@ -74,3 +74,14 @@ func FuzzCleanTextIsHarmless(f *testing.F) {
 		}
 	})
 }
+
+func TestLongLineIsWrappedBehindAMark(t *testing.T) {
+	t.Parallel()
+	words := new(strings.Builder)
+	io := &IO{Stderr: words, Interactive: true, Env: []string{"COLUMNS=60"}}
+	io.PrintWrapped("  %s", "sh -c '"+strings.Repeat(" ", 60)+"roots      none'")
+	io.PrintWrapped("  %-10s %s", "data", "a\nb")
+	if want := "  sh -c '" + strings.Repeat(" ", 50) + "\n    | " + strings.Repeat(" ", 10) + "roots      none'\n  data       a\\nb\n"; words.String() != want {
+		t.Errorf("got %q, want %q", words.String(), want)
+	}
+}

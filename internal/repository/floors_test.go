@@ -135,6 +135,8 @@ var floors = []placement{
 	{floor: 6, path: "host/console", only: []string{"host", "host/traffic", "mcp", "mcp/mcpwire"}, beside: []string{"host/traffic"}},
 	// The dialogs of the terminal.
 	{floor: 6, path: "host/dialog", only: []string{"host", "host/terminal", "mcp", "mcp/mcpclient"}, beside: []string{"host/terminal"}},
+	// What an approval covers, on the terminal.
+	{floor: 6, path: "host/approvalscreen", only: []string{"host", "host/approval", "host/approval/commandfiles", "host/definition", "host/terminal", "mcp/mcpclient"}, beside: []string{"host/approval", "host/approval/commandfiles", "host/definition", "host/terminal"}},
 	{floor: 6, path: "host/...", only: append([]string{"host", "host/userfile"}, sdk...), beside: []string{"host/userfile"}},
 	// The parts of a running host, which connect them.
 	{floor: 7, path: "host/httpserver", only: []string{"host", "host/control", "host/engine", "host/gateway", "host/gateway/link", "host/replica", "host/revocation", "mcp", "mcp/mcpauth", "mcp/mcpserver"}},

@@ -1,4 +1,4 @@
-package cli
+package approvalscreen
 
 import (
 	"fmt"
@@ -8,32 +8,14 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/approval"
 	"github.com/fondaco/fondaco/host/approval/commandfiles"
-	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/definition"
 	"github.com/fondaco/fondaco/host/terminal"
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/internal/hostiletext"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-func TestLongLineIsWrappedBehindAMark(t *testing.T) {
-	t.Parallel()
-	words := new(strings.Builder)
-	m := &Main{IO: terminal.IO{Stderr: words, Interactive: true, Env: []string{"COLUMNS=60"}}}
-	m.PrintWrapped("  %s", "sh -c '"+strings.Repeat(" ", 60)+"roots      none'")
-	m.PrintWrapped("  %-10s %s", "data", "a\nb")
-	if want := "  sh -c '" + strings.Repeat(" ", 50) + "\n    | " + strings.Repeat(" ", 10) + "roots      none'\n  data       a\\nb\n"; words.String() != want {
-		t.Errorf("got %q, want %q", words.String(), want)
-	}
-}
-
-// hostileText fills lines of a terminal of any width: where one breaks it, the next line begins with words of the host.
-var hostileText = func() string {
-	var b strings.Builder
-	for i := range 120 {
-		fmt.Fprintf(&b, "%*simitated  none", i%30, "")
-	}
-	return b.String()
-}()
+var hostileText = hostiletext.Imitation()
 
 // hostilePending are a program and a remote server whose every text is hostileText.
 func hostilePending() (program, remote approval.Pending) {
@@ -62,46 +44,54 @@ func TestTextOfOthersBeginsNoLineOfAnApproval(t *testing.T) {
 	claim.Shows(t, "R-359a")
 	program, remote := hostilePending()
 	upstream := program.Upstream
-	one := func(pending ...approval.Pending) pendingApproval {
+	one := func(pending ...approval.Pending) Item {
 		q := &approval.Question{Pending: pending}
 		if len(pending) > 1 {
 			q.Replaced = program.Subject.Program.Files
 		}
 		p := &q.Pending[0]
-		return pendingApproval{upstream: &host.Upstream{Key: p.Subject.Name, Origin: host.Origin{File: hostileText, Project: hostileText}}, server: p, question: q}
+		return Item{Upstream: &host.Upstream{Key: p.Subject.Name, Origin: host.Origin{File: hostileText, Project: hostileText}}, Server: p, Question: q}
 	}
 	named := host.WaitingDefinition{Kind: host.KindTool, Name: hostileText, OldName: hostileText, Change: host.DefinitionChanged, Findings: []string{hostileText}}
-	changed := pendingApproval{upstream: upstream, change: &definition.Change{Version: hostileText, OldVersion: "1" + hostileText, Definitions: []definition.Difference{{
+	changed := Item{Upstream: upstream, Change: &definition.Change{Version: hostileText, OldVersion: "1" + hostileText, Definitions: []definition.Difference{{
 		WaitingDefinition: named, Description: hostileText, Annotations: []string{"destructive"}, Audience: hostileText, Diff: "+" + hostileText + "\n-" + hostileText,
 	}}}}
-	asked := consent.Question{ID: "1", Text: hostileText, Client: hostileText, Details: []consent.Detail{{Name: consent.DetailMessage, Text: hostileText}}}
-	for name, show := range map[string]func(m *Main){
-		"a program":         func(m *Main) { m.showPending([]pendingApproval{one(program)}) },
-		"a remote server":   func(m *Main) { m.showPending([]pendingApproval{one(remote)}) },
-		"replaced programs": func(m *Main) { m.showPending([]pendingApproval{one(program, program)}) },
-		"definitions":       func(m *Main) { m.showPending([]pendingApproval{changed}) },
-		"several servers":   func(m *Main) { m.showPending([]pendingApproval{one(program), one(remote), changed}) },
-		"many servers": func(m *Main) {
-			m.showPending([]pendingApproval{one(program), one(remote), one(program, program), changed})
+	for name, show := range map[string]func(t *terminal.IO){
+		"a program":         func(t *terminal.IO) { Show(t, []Item{one(program)}) },
+		"a remote server":   func(t *terminal.IO) { Show(t, []Item{one(remote)}) },
+		"replaced programs": func(t *terminal.IO) { Show(t, []Item{one(program, program)}) },
+		"definitions":       func(t *terminal.IO) { Show(t, []Item{changed}) },
+		"several servers":   func(t *terminal.IO) { Show(t, []Item{one(program), one(remote), changed}) },
+		"many servers": func(t *terminal.IO) {
+			Show(t, []Item{one(program), one(remote), one(program, program), changed})
 		},
-		"all texts":           func(m *Main) { m.showPendingTexts([]pendingApproval{one(program), one(remote), changed}) },
-		"a call":              func(m *Main) { m.showQuestion(&asked, maxShownArguments) },
-		"a server's question": func(m *Main) { m.showServerDetails(&asked) },
+		"all texts": func(t *terminal.IO) { ShowTexts(t, []Item{one(program), one(remote), changed}) },
 	} {
 		for _, columns := range []int{40, 80, 81, 200} {
 			words := new(strings.Builder)
-			show(&Main{IO: terminal.IO{Stderr: words, Interactive: true, Env: []string{fmt.Sprintf("COLUMNS=%d", columns)}}, Args: []string{"fondaco"}})
+			show(&terminal.IO{Stderr: words, Interactive: true, Env: []string{fmt.Sprintf("COLUMNS=%d", columns)}})
 			if !strings.Contains(words.String(), "imitated  none") {
 				t.Errorf("%s: got %s, want the texts shown", name, words)
 			}
 			for line := range strings.SplitSeq(words.String(), "\n") {
-				switch begin := strings.TrimLeft(line, " "); {
-				case strings.Contains(line, "none") && line != terminal.Fit(line, columns):
+				if strings.Contains(line, "none") && line != terminal.Fit(line, columns) {
 					t.Errorf("%s: got %q, which a terminal of %d columns breaks", name, line, columns)
-				case strings.HasPrefix(begin, "imitated"), strings.HasPrefix(begin, "none"):
-					t.Errorf("%s in %d columns: got %q, want a mark in front", name, columns, line)
 				}
 			}
+			if line := hostiletext.Imitated(words.String()); line != "" {
+				t.Errorf("%s in %d columns: got %q, want a mark in front", name, columns, line)
+			}
 		}
+	}
+}
+
+func TestArgumentsThatLookLikeSecretsAreNamedBeforeAServerIsApproved(t *testing.T) {
+	t.Parallel()
+	words := new(strings.Builder)
+	u := &host.Upstream{Key: "a", Target: mcpclient.Command("run", "--api-key", "canary-argument", "--token=canary-flag", "--name", "plain-name")}
+	q := approval.Question{Pending: []approval.Pending{{Upstream: u, Subject: &approval.Subject{Name: "a", Program: new(approval.Program)}}}}
+	Show(&terminal.IO{Stderr: words}, ItemsOf([]approval.Question{q}))
+	if want := "visible    the value of --api-key, --token, to every user of this machine (ps)"; !strings.Contains(words.String(), want) || strings.Contains(words.String(), "canary") {
+		t.Errorf("got %q, want %q, and no value", words, want)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package approvalscreen
 
 import (
 	"fmt"
@@ -21,15 +21,15 @@ const (
 
 // showDefinitions prints what waits of a server: a line for each definition, those with findings
 // first, and what has changed in them if that is short.
-func (m *Main) showDefinitions(w waitingChange) {
-	c := w.change
+func (s screen) showDefinitions(w *Item) {
+	c := w.Change
 	what := "has other definitions than those that you have approved"
 	if c.First {
 		what = "lists what a model reads and no client sees before you approve it"
 	}
-	m.Message("")
-	m.PrintWrapped("The server %q%s %s: %s", w.upstream.Key, versionsOf(c), what, countKinds(c))
-	m.Message("")
+	s.Message("")
+	s.PrintWrapped("The server %q%s %s: %s", w.Upstream.Key, versionsOf(c), what, countKinds(c))
+	s.Message("")
 	shown := slices.Clone(c.Definitions)
 	slices.SortStableFunc(shown, func(a, b definition.Difference) int {
 		return min(len(b.Findings), 1) - min(len(a.Findings), 1)
@@ -38,53 +38,53 @@ func (m *Main) showDefinitions(w waitingChange) {
 	shown = shown[:min(len(shown), maxShownDefinitions)]
 	names, claims := 0, 0
 	for i := range shown {
-		names = max(names, len(describeDefinition(shown[i].WaitingDefinition)))
+		names = max(names, len(DescribeDefinition(shown[i].WaitingDefinition)))
 		claims = max(claims, len(strings.Join(shown[i].Annotations, ", ")))
 	}
-	names = min(names, m.Width()/2)
+	names = min(names, s.Width()/2)
 	for i := range shown {
 		d := &shown[i]
-		line := fmt.Sprintf("  %-8s %-*s  %-*s  %s", d.Change, names, describeDefinition(d.WaitingDefinition), claims, strings.Join(d.Annotations, ", "), terminal.CleanLine(d.Description))
-		m.PrintWrapped("%s", terminal.Fit(strings.TrimRight(line, " "), max(m.Width()-1, names+claims+12)))
+		line := fmt.Sprintf("  %-8s %-*s  %-*s  %s", d.Change, names, DescribeDefinition(d.WaitingDefinition), claims, strings.Join(d.Annotations, ", "), terminal.CleanLine(d.Description))
+		s.PrintWrapped("%s", terminal.Fit(strings.TrimRight(line, " "), max(s.Width()-1, names+claims+12)))
 		for _, f := range d.Findings[:min(len(d.Findings), maxShownFindings)] {
-			m.PrintWrapped("           WARNING: %s", f)
+			s.PrintWrapped("           WARNING: %s", f)
 		}
 	}
 	if more > 0 {
-		m.Message("  and %d more", more)
+		s.Message("  and %d more", more)
 	}
 	if claims > 0 {
-		m.Message("\n\"read-only\" and \"destructive\" are what the server says of its tools.")
+		s.Message("\n\"read-only\" and \"destructive\" are what the server says of its tools.")
 	}
 	if changed := changedTexts(c); changed != "" && strings.Count(changed, "\n") <= maxShownDiff {
-		m.printTexts(changed)
+		s.printTexts(changed)
 	}
 }
 
 // showDefinitionsBriefly prints what waits of a server on a line, and what is suspicious.
-func (m *Main) showDefinitionsBriefly(w waitingChange) {
+func (s screen) showDefinitionsBriefly(w *Item) {
 	var names []string
-	for i := range w.change.Definitions {
-		d := &w.change.Definitions[i]
+	for i := range w.Change.Definitions {
+		d := &w.Change.Definitions[i]
 		name := shortName(d)
 		if slices.Contains(d.Annotations, "destructive") {
 			name += " (destructive)"
 		}
 		names = append(names, name)
 	}
-	line := fmt.Sprintf("  %s%s  %s: %s", w.upstream.Key, versionsOf(w.change), countKinds(w.change), strings.Join(names, ", "))
-	m.PrintWrapped("%s", terminal.Fit(line, 2*m.Width()))
+	line := fmt.Sprintf("  %s%s  %s: %s", w.Upstream.Key, versionsOf(w.Change), countKinds(w.Change), strings.Join(names, ", "))
+	s.PrintWrapped("%s", terminal.Fit(line, 2*s.Width()))
 	left := maxShownFindings
-	for i := range w.change.Definitions {
-		d := &w.change.Definitions[i]
+	for i := range w.Change.Definitions {
+		d := &w.Change.Definitions[i]
 		for _, f := range d.Findings {
 			if left--; left >= 0 {
-				m.PrintWrapped("      WARNING: %s: %s", describeDefinition(d.WaitingDefinition), f)
+				s.PrintWrapped("      WARNING: %s: %s", DescribeDefinition(d.WaitingDefinition), f)
 			}
 		}
 	}
 	if left < 0 {
-		m.Message("      WARNING: %d more", -left)
+		s.Message("      WARNING: %d more", -left)
 	}
 }
 
@@ -129,17 +129,17 @@ func changedTexts(c *definition.Change) string {
 }
 
 // showTexts prints all texts of what waits.
-func (m *Main) showTexts(w waitingChange) {
-	m.printTexts(textsOf(w.change, func(*definition.Difference) bool { return true }))
+func (s screen) showTexts(w *Item) {
+	s.printTexts(textsOf(w.Change, func(*definition.Difference) bool { return true }))
 }
 
 // printTexts prints what textsOf returns.
-func (m *Main) printTexts(texts string) {
+func (s screen) printTexts(texts string) {
 	var lines []string
 	for line := range strings.SplitSeq(terminal.Clean(strings.TrimRight(texts, "\n")), "\n") {
-		lines = append(lines, m.WrapLine(line)...)
+		lines = append(lines, s.WrapLine(line)...)
 	}
-	m.Message("%s", strings.Join(lines, "\n"))
+	s.Message("%s", strings.Join(lines, "\n"))
 }
 
 // textsOf returns the texts of some definitions, or the lines of them that have changed.
@@ -154,7 +154,7 @@ func textsOf(c *definition.Change, wanted func(*definition.Difference) bool) str
 		if d.Audience != "" {
 			seen = ", seen by clients with " + terminal.CleanLine(d.Audience)
 		}
-		fmt.Fprintf(&b, "\n%s%s:\n%s\n", describeDefinition(d.WaitingDefinition), seen, strings.TrimRight(d.Diff, "\n"))
+		fmt.Fprintf(&b, "\n%s%s:\n%s\n", DescribeDefinition(d.WaitingDefinition), seen, strings.TrimRight(d.Diff, "\n"))
 	}
 	return b.String()
 }
@@ -170,8 +170,8 @@ func versionsOf(c *definition.Change) string {
 	return fmt.Sprintf(" (version %s, before %s)", terminal.CleanLine(c.Version), terminal.CleanLine(c.OldVersion))
 }
 
-// describeDefinition names a definition, such as: tool read_file.
-func describeDefinition(w host.WaitingDefinition) string {
+// DescribeDefinition names a definition, such as: tool read_file.
+func DescribeDefinition(w host.WaitingDefinition) string {
 	text := string(w.Kind)
 	if w.Name != "" {
 		text += " " + terminal.CleanLine(w.Name)
