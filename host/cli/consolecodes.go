@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/host/consent"
@@ -82,43 +80,11 @@ func (q *userQuestions) leaveConsole(ctx context.Context, self consent.Watcher) 
 // maxWantedCodes limits the codes of commands that the console shows.
 const maxWantedCodes = 16
 
-// commandCodes are the codes that commands have asked for, for the console. The zero value has none.
-type commandCodes struct {
-	mu     sync.Mutex
-	wanted []wantedCode // guarded by mu: the one that was asked for last at the end
-}
-
-type wantedCode struct {
-	console.CommandCode
-	until time.Time
-}
-
-// add adds a code for what a command is about to do. It is shown as long as it holds.
-func (c *commandCodes) add(about, code string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wanted = slices.DeleteFunc(c.wanted, func(w wantedCode) bool { return w.About == about || time.Now().After(w.until) })
-	if len(c.wanted) >= maxWantedCodes {
-		c.wanted = slices.Delete(c.wanted, 0, 1)
-	}
-	c.wanted = append(c.wanted, wantedCode{console.CommandCode{About: about, Code: code}, time.Now().Add(consent.QuestionTime)})
-}
-
-// remove removes the code of what was decided.
-func (c *commandCodes) remove(about string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wanted = slices.DeleteFunc(c.wanted, func(w wantedCode) bool { return w.About == about })
-}
-
-// all returns the codes that hold, the one that was asked for last first.
-func (c *commandCodes) all() (codes []console.CommandCode) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, w := range slices.Backward(c.wanted) {
-		if time.Now().Before(w.until) {
-			codes = append(codes, w.CommandCode)
-		}
+// listedCodes returns the codes that commands have asked for while the console alone has shown them, the one that was
+// asked for last first.
+func (q *userQuestions) listedCodes() (codes []console.CommandCode) {
+	for _, one := range q.commandCodes.Listed(maxWantedCodes) {
+		codes = append(codes, console.CommandCode{About: one.Subject, Code: one.Text})
 	}
 	return codes
 }

@@ -40,7 +40,7 @@ func (s *consoleSource) Inbox(ctx context.Context) console.Inbox {
 		inbox.Questions = append(inbox.Questions, one)
 	}
 	if inConsole {
-		inbox.Codes = q.wanted.all()
+		inbox.Codes = q.listedCodes()
 	}
 	pending, failed := s.pendingApprovals(ctx)
 	for _, one := range pending {

@@ -40,7 +40,6 @@ type userQuestions struct {
 	notifier     atomic.Pointer[notify.Notifier] // nil if there is none
 	inBrowser    atomic.Pointer[console.Console] // nil without one
 	announced    atomic.Bool                     // commands know that a page of the console is open
-	wanted       commandCodes                    // shown in the console alone
 	signIns      signInNotices                   // of this host, for the desktop
 	self         atomic.Pointer[consent.Watcher] // this host since it shows questions; nil before
 	shown        int                             // questions that the terminal has asked; only askOne changes it
@@ -372,11 +371,7 @@ func (q *userQuestions) functions() *control.QuestionFunctions {
 		Answer:   q.answerByCommand,
 		ShowCode: q.showCode,
 		CheckCode: func(about, code string) error {
-			err := q.checkCode(q.commandCodes, about, about, code)
-			if err == nil {
-				q.wanted.remove(about)
-			}
-			return err
+			return q.checkCode(q.commandCodes, about, about, code)
 		},
 	}
 }
@@ -416,7 +411,7 @@ func (q *userQuestions) showCode(about string) error {
 	case about == "" || len(about) > maxAbout:
 		return fmt.Errorf("found a text of %d bytes, want 1 to %d", len(about), maxAbout)
 	case q.showsInConsole():
-		q.wanted.add(about, q.commandCodes.Show(about))
+		q.commandCodes.ShowListed(about)
 		return nil
 	case !q.shows():
 		return errors.New("this host has no terminal and no desktop to show a code, and no page of its console is open")

@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,8 +34,9 @@ var (
 type Codes struct {
 	wrong *WrongCodes
 
-	mu  sync.Mutex
-	all map[string]*code // guarded by mu: by subject
+	mu       sync.Mutex
+	all      map[string]*code // guarded by mu: by subject
+	listings int              // guarded by mu: the number of calls of ShowListed
 }
 
 // NewCodes returns Codes without a code. Several of one host count wrong codes together.
@@ -45,6 +48,7 @@ type code struct {
 	text    string
 	tries   int // wrong ones
 	expires time.Time
+	listed  int // the value of Codes.listings when it was listed last, 0 if it was not
 }
 
 // Show returns the code for a subject, such as a question, to show it to a person. It stays
@@ -52,15 +56,48 @@ type code struct {
 func (c *Codes) Show(subject string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.showLocked(subject).text
+}
+
+// ShowListed is Show for a code that Listed returns from now on.
+func (c *Codes) ShowListed(subject string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listings++
+	shown := c.showLocked(subject)
+	shown.listed = c.listings
+	return shown.text
+}
+
+func (c *Codes) showLocked(subject string) *code {
 	if known := c.validLocked(subject); known != nil {
-		return known.text
+		return known
 	}
 	if len(c.all) >= maxCodes {
 		c.removeOldestLocked()
 	}
 	shown := &code{text: newCode(), expires: time.Now().Add(QuestionTime)}
 	c.all[subject] = shown
-	return shown.text
+	return shown
+}
+
+// ListedCode is a code that Listed returns.
+type ListedCode struct {
+	Subject string
+	Text    string // six digits
+}
+
+// Listed returns the codes of ShowListed that can still be right, the one that was shown last first, and at most limit.
+func (c *Codes) Listed(limit int) (listed []ListedCode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lastFirst := func(a, b string) int { return cmp.Compare(c.all[b].listed, c.all[a].listed) }
+	for _, subject := range slices.SortedFunc(maps.Keys(c.all), lastFirst) {
+		if known := c.validLocked(subject); known != nil && known.listed > 0 && known.tries < maxTries && len(listed) < limit {
+			listed = append(listed, ListedCode{subject, known.text})
+		}
+	}
+	return listed
 }
 
 // Check returns nil if a code is the one that is shown for a subject. It is of no further use

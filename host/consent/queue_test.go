@@ -181,6 +181,49 @@ func TestCodesHaveFewTries(t *testing.T) {
 	})
 }
 
+func TestOnlyCodesThatCanStillBeRightAreListed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		codes := consent.NewCodes(new(consent.WrongCodes))
+		check := func(want ...string) {
+			t.Helper()
+			var got []string
+			for _, one := range codes.Listed(2) {
+				got = append(got, one.Subject)
+				if code := codes.Show(one.Subject); code != one.Text {
+					t.Errorf("%s: got the code %s, want %s", one.Subject, one.Text, code)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+		codes.Show("on the terminal alone")
+		used := codes.ShowListed("used")
+		check("used")
+		if err := codes.Check("used", used); err != nil {
+			t.Fatal(err)
+		}
+		check()
+		codes.ShowListed("guessed")
+		for range 5 {
+			_ = codes.Check("guessed", "no code")
+		}
+		check()
+		codes.ShowListed("old")
+		time.Sleep(consent.QuestionTime / 2)
+		codes.ShowListed("new")
+		codes.ShowListed("newer")
+		check("newer", "new")
+		codes.ShowListed("old") // which makes it hold no longer
+		check("old", "newer")
+		time.Sleep(consent.QuestionTime / 2)
+		check("newer", "new")
+		time.Sleep(consent.QuestionTime / 2)
+		check()
+	})
+}
+
 func TestWrongCodesOfAllQuestionsAreLimitedTogether(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-220")
