@@ -67,6 +67,26 @@ func newIdleCalls(t *testing.T, desk mcpclient.Server, running, waiting int) *id
 	return &idleCalls{T: t, Gateway: g, person: person}
 }
 
+// connectWithForms connects a client of a revision of the session era that shows forms, which the person of the host
+// answers in its place.
+func (i *idleCalls) connectWithForms() *mcpclient.Client {
+	c, err := mcpclient.Connect(i.Context(), mcpclient.InProcess(i.Server()), &mcpclient.Options{
+		Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet,
+		ElicitForm: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			given, err := i.person.ask(ctx, &host.ServerQuestion{OnQuestion: func(string) {}})
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.ElicitResult{Action: given.Action, Content: given.Content}, nil
+		},
+	})
+	if err != nil {
+		i.Fatal(err)
+	}
+	i.clients = append(i.clients, c)
+	return c
+}
+
 // connect connects a client that cannot show forms, and may have roots.
 func (i *idleCalls) connect(revision mcp.Revision, roots bool) *mcpclient.Client {
 	o := &mcpclient.Options{Revisions: []mcp.Revision{revision}, Logger: quiet}
@@ -359,6 +379,57 @@ func TestAnswerOfThePersonWaitsForNoPlace(t *testing.T) {
 				t.Errorf("%s: got %q, want both calls done", down, got)
 			}
 			i.close()
+		}
+	})
+}
+
+// A question to the caller counts once as one that waits.
+func TestAnswerOfTheCallerWaitsForNoPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		i := newIdleCalls(t, new(rawDesk), 1, 1)
+		defer i.close()
+		c := i.connectWithForms()
+		first := i.call(c, "first-asks")
+		if got := i.person.questions(); got != 1 {
+			t.Fatalf("got %d questions, want 1", got)
+		}
+		second := i.call(c, "second")
+		synctest.Wait()
+		close(i.person.answer)
+		if got := []string{<-first, <-second}; got[0] != "done" || got[1] != "done" {
+			t.Errorf("got %q, want both calls done", got)
+		}
+	})
+}
+
+func TestEachQuestionToTheCallerLeavesOnePlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		i := newIdleCalls(t, desk(mcp.V20251125, held), 2, 2)
+		defer i.close()
+		c := i.connectWithForms()
+		waiting := []<-chan string{i.call(c, "ask"), i.call(c, "ask")}
+		if got := i.person.questions(); got != 2 {
+			t.Fatalf("got %d questions, want 2", got)
+		}
+		running := []<-chan string{i.call(c, "hold"), i.call(c, "hold")}
+		synctest.Wait()
+		if got := <-i.call(c, "now"); got == "now" {
+			t.Error("a call without a place runs")
+		}
+		close(held)
+		for _, call := range running {
+			if got := <-call; got != "released" {
+				t.Errorf("got %q, want a place for each call that does not wait", got)
+			}
+		}
+		close(i.person.answer)
+		for _, call := range waiting {
+			if got := <-call; got != "done" {
+				t.Errorf("got %q, want the calls done with their answers", got)
+			}
 		}
 	})
 }

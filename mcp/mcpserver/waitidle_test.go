@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -60,5 +61,69 @@ func TestWaitIdleOutsideOfACallOnlyWaits(t *testing.T) {
 	want := errors.New("decided")
 	if err := mcpserver.WaitIdle(t.Context(), func(context.Context) error { return want }); err != want {
 		t.Errorf("got %v, want %v", err, want)
+	}
+}
+
+func TestQuestionInAWaitIsPartOfIt(t *testing.T) {
+	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
+		srv := newServer(&mcpserver.Options{
+			Load: &mcpserver.LoadOptions{MaxCalls: 1, MaxWait: time.Minute},
+			Ask:  &mcpserver.AskOptions{OwnerQuestions: 1},
+		})
+		answered, release := make(chan string, 1), make(chan struct{})
+		srv.Tool("ask", "", func(ctx context.Context, in struct {
+			Other bool `json:"other,omitzero"`
+		},
+		) (string, error) {
+			return "done", mcpserver.WaitIdle(ctx, func(wait context.Context) error {
+				asking := wait
+				if in.Other {
+					asking = mcpserver.ContextInWait(t.Context(), wait)
+				}
+				var roots mcp.ListRootsResult
+				err := mcpserver.From(ctx).Call(asking, mcp.MethodRootsList, nil, &roots)
+				if err == nil {
+					answered <- roots.Roots[0].Name
+				}
+				return err
+			})
+		})
+		srv.Tool("hold", "", func(context.Context, struct{}) (string, error) {
+			<-release
+			return "held", nil
+		})
+		w := dialAs(t, srv, r, canAll)
+		for _, arguments := range []string{`{}`, `{"other":true}`} {
+			id := w.Send("tools/call", `{"name":"ask","arguments":`+arguments+`}`)
+			question := w.Read()
+			if question.Method != mcp.MethodRootsList {
+				t.Fatalf("got %s, want the question, which counts once", question.Raw)
+			}
+			held := w.Send("tools/call", `{"name":"hold"}`)
+			synctest.Wait()
+			w.Write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[{"uri":"file:///home","name":"home"}]}}`)
+			synctest.Wait()
+			select {
+			case got := <-answered:
+				if got != "home" {
+					t.Errorf("got %q, want the answer", got)
+				}
+			default:
+				t.Error("got no answer, want it before the call has the slot that another call has")
+			}
+			release <- struct{}{}
+			for _, call := range []string{held, id} {
+				if got := w.Reply(call); got.Result == nil {
+					t.Errorf("got %s, want the result", got.Raw)
+				}
+			}
+		}
+	})
+}
+
+func TestContextOutsideOfAWaitIsNoneOfOne(t *testing.T) {
+	t.Parallel()
+	if ctx := t.Context(); mcpserver.ContextInWait(ctx, context.Background()) != ctx {
+		t.Error("got another context, want it as it is")
 	}
 }

@@ -26,6 +26,9 @@ func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) e
 	if r.in.Session == nil || r.in.BackChannel == nil {
 		return ErrCannotAsk
 	}
+	if ctx.Value(waitKey{}) == r {
+		return ask(ctx)
+	}
 	return r.waitIdle(ctx, ask)
 }
 
@@ -38,13 +41,29 @@ func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) e
 // to make room, the context of wait ends with a cause that wraps ErrAskExpired. Otherwise
 // WaitIdle returns the error of wait.
 //
+// A question that wait asks with its context, by Request.Call, is a part of the wait: it does not
+// count again, and has its answer before the call has its slot again. ContextInWait makes another
+// context one of the wait.
+//
 // It may be called by several goroutines of a call. Outside of a call it only calls wait.
 func WaitIdle(ctx context.Context, wait func(context.Context) error) error {
 	r := From(ctx)
 	if r == nil || r.in == nil {
 		return wait(ctx)
 	}
-	return r.waitIdle(ctx, wait)
+	return r.waitIdle(ctx, func(ctx context.Context) error { return wait(context.WithValue(ctx, waitKey{}, r)) })
+}
+
+// waitKey is the key of the request that waits, in the context of a wait.
+type waitKey struct{}
+
+// ContextInWait returns ctx as a context of the wait that has the context wait, which WaitIdle has
+// made, or ctx itself if WaitIdle has not. It ends with ctx, and not with the wait.
+func ContextInWait(ctx, wait context.Context) context.Context {
+	if r, ok := wait.Value(waitKey{}).(*Request); ok {
+		return context.WithValue(ctx, waitKey{}, r)
+	}
+	return ctx
 }
 
 // waitIdle is WaitIdle.

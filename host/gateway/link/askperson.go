@@ -2,17 +2,17 @@ package link
 
 import (
 	"context"
-	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// PersonWaiter is a call that waits for an answer of the user of the host.
+// PersonWaiter is a call that waits for an answer: of the user of the host, or of its caller.
 type PersonWaiter interface {
 	// WaitIdle waits until answered is closed, and returns nil, or until ctx ends, which is one of the call.
-	// It calls begun when the request of the caller does not count as running any more. If the wait is
-	// refused or ended because too many requests wait, the error is that of mcpserver.WaitIdle.
-	WaitIdle(ctx context.Context, begun func(), answered <-chan struct{}) error
+	// It calls begun with the context of the wait when the request of the caller does not count as running any
+	// more. If the wait is refused or ended because too many requests wait, the error is that of mcpserver.WaitIdle.
+	WaitIdle(ctx context.Context, begun func(wait context.Context), answered <-chan struct{}) error
 	// ReportWait sends progress to the caller, with a message that says what the call waits for.
 	ReportWait(message string)
 }
@@ -33,10 +33,10 @@ func (c *Conn) AskPerson(ctx context.Context, method string, ask func(ctx contex
 	}
 	c.activity.beginQuestion()
 	defer c.activity.endQuestion()
-	wait := func(begun func(), answered <-chan struct{}) error {
+	wait := func(begun func(context.Context), answered <-chan struct{}) error {
 		for waiting := in; waiting != nil; {
 			err := waiting.Person.WaitIdle(question, begun, answered)
-			c.calls.endPersonQuestion(waiting)
+			c.calls.endQuestion(waiting)
 			if err == nil || question.Err() == nil {
 				return err
 			}
@@ -51,26 +51,40 @@ func (c *Conn) AskPerson(ctx context.Context, method string, ask func(ctx contex
 // AskPerson runs ask, which asks the user of the host while no request of the call is under way at the
 // server. Meanwhile the call does not count as running. It does again when AskPerson returns.
 func (c *Call) AskPerson(ctx context.Context, ask func(context.Context) error) error {
-	wait := func(begun func(), answered <-chan struct{}) error { return c.Person.WaitIdle(ctx, begun, answered) }
-	ended, err := askWhile(ctx, wait, ask)
+	ended, err := askWhile(ctx, c.waitIdle(ctx), ask)
 	<-ended
 	return err
 }
 
-// askWhile runs ask while wait waits, after wait has called begun. If wait returns before ask, the context of
-// ask ends with the error of wait. ended is closed when wait has returned.
-func askWhile(ctx context.Context, wait func(begun func(), answered <-chan struct{}) error, ask func(context.Context) error) (ended <-chan struct{}, err error) {
+// waitIdle returns the function for askWhile that waits in the call, until ctx ends.
+func (c *Call) waitIdle(ctx context.Context) waitFunc {
+	return func(begun func(context.Context), answered <-chan struct{}) error {
+		return c.Person.WaitIdle(ctx, begun, answered)
+	}
+}
+
+// waitFunc waits until answered is closed. It calls begun, once or several times, with the context of the wait.
+type waitFunc func(begun func(wait context.Context), answered <-chan struct{}) error
+
+// askWhile runs ask while wait waits, after wait has called begun. What ask asks the caller is a part of that wait. If wait
+// returns before ask, the context of ask ends with the error of wait. ended is closed when wait has returned.
+func askWhile(ctx context.Context, wait waitFunc, ask func(context.Context) error) (ended <-chan struct{}, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	begun, answered, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	begun, answered, done := make(chan context.Context, 1), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		cancel(wait(sync.OnceFunc(func() { close(begun) }), answered))
+		cancel(wait(func(wait context.Context) {
+			select {
+			case begun <- wait:
+			default: // it has begun before
+			}
+		}, answered))
 	}()
 	defer close(answered)
 	select {
-	case <-begun:
-		err = ask(ctx)
+	case wait := <-begun:
+		err = ask(mcpserver.ContextInWait(ctx, wait))
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

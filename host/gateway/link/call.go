@@ -22,7 +22,7 @@ type Call struct {
 	rootsAnswered   chan struct{} // closed when openRoots becomes zero
 	closed          bool          // no further question is accepted
 
-	personQuestions int // open questions to the user of the host; guarded by the mu of calls
+	openQuestions int // questions without an answer; guarded by the mu of calls
 }
 
 // CallParams are the parameters of a Call.
@@ -34,8 +34,8 @@ type CallParams struct {
 	Waits func() context.Context
 	// Silent says that the caller cannot be asked in the call.
 	Silent bool
-	// Person waits while the user of the host is asked in the call, in place of the caller. It is nil if
-	// that user cannot be asked in the call.
+	// Person waits while the user of the host or the caller is asked in the call. It is nil if the call is
+	// silent.
 	Person PersonWaiter
 	// Ask sends a question to the caller and waits for the answer.
 	Ask func(ctx context.Context, method string, params, answer any) error
@@ -92,9 +92,14 @@ func (c *Call) endQuestion(method string) {
 }
 
 // ask sends a question that beginQuestion has noted to the caller, until the context that it has returned
-// ends.
+// ends. Meanwhile the call does not count as running. It may do so again later than ask returns. A call that
+// outlives its request leaves no place: the question ends the request.
 func (c *Call) ask(ctx, question context.Context, method string, params, answer any) error {
 	defer c.endQuestion(method)
+	if c.Waits == nil {
+		_, err := askWhile(ctx, c.waitIdle(question), func(ctx context.Context) error { return c.Ask(ctx, method, params, answer) })
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(question, cancel)()

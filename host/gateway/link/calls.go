@@ -104,59 +104,63 @@ func (c *calls) has(owner mcpserver.Owner) bool {
 	return slices.ContainsFunc(c.open, func(other *Call) bool { return other.Request.Owner() == owner })
 }
 
-// oldest returns the oldest call that is not closed and in which the caller can be asked, or
-// a channel to wait for. foreign says that a question may belong to a call of another client than
-// that of the oldest call: a cancelled one, or one on a connection whose server was expected to
-// name the calls of its questions. A question was begun in the call that is returned, with the context.
-func (c *calls) oldest(method string) (asked *Call, question context.Context, foreign bool, added <-chan struct{}) {
+// beginQuestion begins a question to the caller. It returns the call in which the caller is asked, with a context that
+// ends when that call is closed, or a channel to wait for if there is none. foreign says that the question may belong to
+// a call of another client than that call: a cancelled one, or one on a connection whose server was expected to name the
+// calls of its questions.
+func (c *calls) beginQuestion(method string) (asked *Call, question context.Context, foreign bool, added <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, asked := range c.open {
-		if asked.Silent {
-			continue
-		}
-		if asked.Request.Session() == nil && (!c.cancelled.areOf(asked.Request) || c.isSharedLocked(asked)) {
+	calls := c.leastAskedLocked(func(call *Call) bool { return !call.Silent })
+	for _, call := range calls {
+		if call.Request.Session() == nil && (!c.cancelled.areOf(call.Request) || c.isSharedLocked(call)) {
 			return nil, nil, true, nil
 		}
-		if question, begun := asked.beginQuestion(method); begun {
-			return asked, question, false, nil
-		}
 	}
-	return nil, nil, false, c.added
+	asked, question = beginInFirst(calls, method)
+	return asked, question, false, c.added
 }
 
 // beginPersonQuestion begins a question to the user of the host. It returns the call in which the user is
 // asked, with a context that ends when that call is closed, or nil if there is none. alone says that all calls
-// in which the user can be asked are of one client. A question does not name its call: it is begun in the
-// oldest call of those with the fewest such questions, so that as many calls have one as wait for an answer.
+// in which the user can be asked are of one client.
 func (c *calls) beginPersonQuestion(method string) (asked *Call, question context.Context, alone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var calls []*Call // oldest first
-	for _, call := range c.open {
-		if call.Person != nil {
-			calls = append(calls, call)
-		}
+	calls := c.leastAskedLocked(func(call *Call) bool { return call.Person != nil })
+	if asked, question = beginInFirst(calls, method); asked == nil {
+		return nil, nil, false
 	}
-	slices.SortStableFunc(calls, func(a, b *Call) int { return cmp.Compare(a.personQuestions, b.personQuestions) })
-	for _, asked := range calls {
-		question, begun := asked.beginQuestion(method)
-		if !begun {
-			continue
-		}
-		asked.personQuestions++
-		return asked, question, !slices.ContainsFunc(calls, func(other *Call) bool {
-			return other.Request.Session() == nil && requesterOf(other.Request) != requesterOf(asked.Request)
-		})
-	}
-	return nil, nil, false
+	return asked, question, !slices.ContainsFunc(calls, func(other *Call) bool {
+		return other.Request.Session() == nil && requesterOf(other.Request) != requesterOf(asked.Request)
+	})
 }
 
-// endPersonQuestion ends a question that beginPersonQuestion has begun in a call.
-func (c *calls) endPersonQuestion(asked *Call) {
+// leastAskedLocked returns the calls in which a question can be asked: those with the fewest open questions first, and of
+// these the oldest. A question does not name its call, so as many calls have one as wait for an answer. The caller holds mu.
+func (c *calls) leastAskedLocked(canAsk func(*Call) bool) []*Call {
+	calls := slices.DeleteFunc(slices.Clone(c.open), func(call *Call) bool { return !canAsk(call) })
+	slices.SortStableFunc(calls, func(a, b *Call) int { return cmp.Compare(a.openQuestions, b.openQuestions) })
+	return calls
+}
+
+// beginInFirst begins a question in the first of some calls that is not closed, and returns nil if all are. The caller
+// holds the mu of the calls.
+func beginInFirst(calls []*Call, method string) (*Call, context.Context) {
+	for _, call := range calls {
+		if question, begun := call.beginQuestion(method); begun {
+			call.openQuestions++
+			return call, question
+		}
+	}
+	return nil, nil
+}
+
+// endQuestion ends a question that was begun in a call.
+func (c *calls) endQuestion(asked *Call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	asked.personQuestions--
+	asked.openQuestions--
 }
 
 // isSharedLocked reports whether the connection has calls that cannot share it with the given

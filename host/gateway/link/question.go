@@ -35,8 +35,10 @@ func (e *NoAnswerError) Unwrap() error { return e.err }
 //
 // A question does not name the call it belongs to. Where that matters a connection has
 // one call at a time, see Pool.find. In a session all calls are of one client, so
-// the question is asked in the oldest call, and again in the next one if the result of the oldest
-// comes before the answer: then the question may belong to another call.
+// the question is asked in one of them, and again in another one if the result of that
+// comes before the answer: then the question may belong to another call. As for questions to the user of the
+// host, one call of the connection does not count as running for each open question, and the server gets the
+// answer at once, see AskPerson.
 func (c *Conn) Ask(ctx context.Context, method string, params, answer any) error {
 	asked, question, err := c.calls.waitToAsk(ctx, method)
 	if err != nil {
@@ -51,10 +53,12 @@ func (c *Conn) Ask(ctx context.Context, method string, params, answer any) error
 	c.activity.beginQuestion()
 	defer c.activity.endQuestion()
 	for asked != nil {
-		if err = asked.ask(ctx, question, method, params, answer); err == nil || !errors.Is(context.Cause(question), errHasResult) {
+		err = asked.ask(ctx, question, method, params, answer)
+		c.calls.endQuestion(asked)
+		if err == nil || !errors.Is(context.Cause(question), errHasResult) {
 			break
 		}
-		asked, question, _, _ = c.calls.oldest(method)
+		asked, question, _, _ = c.calls.beginQuestion(method)
 	}
 	if method == mcp.MethodRootsList && (err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded)) {
 		c.rootsUnanswered.Store(err != nil)
@@ -83,7 +87,7 @@ func (c *calls) waitToAsk(ctx context.Context, method string) (*Call, context.Co
 	timer := time.NewTimer(rootsWait)
 	defer timer.Stop()
 	for {
-		asked, question, foreign, added := c.oldest(method)
+		asked, question, foreign, added := c.beginQuestion(method)
 		switch {
 		case foreign:
 			return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: it may belong to a call of another client, which is under way or was cancelled less than %v ago", method, cancelledCallTime)

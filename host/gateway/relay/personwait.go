@@ -68,12 +68,12 @@ func (w *PersonWait) Stop() {
 var _ link.PersonWaiter = (*call)(nil)
 
 // WaitIdle implements link.PersonWaiter.
-func (c *call) WaitIdle(ctx context.Context, begun func(), answered <-chan struct{}) error {
+func (c *call) WaitIdle(ctx context.Context, begun func(wait context.Context), answered <-chan struct{}) error {
 	if c.parked != nil {
 		return c.parked.waitIdle(ctx, begun, answered)
 	}
 	return mcpserver.WaitIdle(ctx, func(ctx context.Context) error {
-		begun()
+		begun(ctx)
 		select {
 		case <-answered:
 			return nil
@@ -85,12 +85,12 @@ func (c *call) WaitIdle(ctx context.Context, begun func(), answered <-chan struc
 
 // waitIdle is WaitIdle of a parked call. The request that waits for the call does not count as running. When
 // another question ends its round, the wait goes on in the next one, and between two rounds without a request.
-func (p *parkedCall) waitIdle(ctx context.Context, begun func(), answered <-chan struct{}) error {
+func (p *parkedCall) waitIdle(ctx context.Context, begun func(wait context.Context), answered <-chan struct{}) error {
 	for {
 		request, changed := p.attached()
 		endOfRound := false
 		wait := func(idle context.Context) error {
-			begun()
+			begun(idle)
 			select {
 			case <-answered:
 				return nil
