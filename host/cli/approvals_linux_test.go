@@ -77,6 +77,36 @@ func TestHostAsksOnItsTerminalForWhatServersList(t *testing.T) {
 	}
 }
 
+// The process whose lists clients see was approved and runs on, and a call needs another process.
+func TestTerminalAsksAboutAProgramThatChangesWhileItRuns(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path, script := filepath.Join(home, "project.json"), filepath.Join(home, "server.sh")
+	write := func(name, text string, mode os.FileMode) {
+		if err := os.WriteFile(name, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := "#!/bin/sh\nexec '" + program(t) + "'\n"
+	write(script, start, 0o700)
+	write(path, fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server"}}}}`, script, role), 0o600)
+	env := []string{"FONDACO_USER_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
+	h := &consentHost{inTerminalAt(t, home, env, "up", "--addr", "127.0.0.1:0", "--config", path), home}
+	h.press(t, `Start it now and in future\? \[y/N\] `, "y\n")
+	h.press(t, `Approve what one lists\?`, "y\n")
+	h.screen.await(t, `one is approved`)
+	write(script, start+"# changed\n", 0o700)
+	within(t, "a call needs a process that is not approved", func() bool {
+		text, code := h.run(t, "call", "one/add", "a=1")
+		return code != 0 && strings.Contains(text, `a person has to approve the server "one"`)
+	})
+	h.press(t, `(?s)The server "one" is a program that has changed.*Start it now and in future\? \[y/N, s shows the texts\] `, "y\n")
+	within(t, "the process is approved", func() bool {
+		_, code := h.run(t, "call", "one/add", "a=1")
+		return code == 0
+	})
+}
+
 func TestSeveralApprovalsNeedOneCode(t *testing.T) {
 	t.Parallel()
 	h, _ := newProjectHost(t, "a", "b", "c", "d", "e")

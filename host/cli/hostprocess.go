@@ -49,6 +49,7 @@ type hostProcess struct {
 
 	path        string // of the configuration in use; empty for the demonstration
 	approvals   *approval.Store
+	unapproved  sync.Map // keys of the servers that were refused a start for want of approval when they were to be started last
 	state       storage.State
 	definitions *definition.Store
 	audit       *audit.Log

@@ -207,7 +207,8 @@ func errorText(err error) string {
 func (a *approvalQuestions) version() string {
 	version := fmt.Sprint(a.host.state.Version(approval.Section), a.host.state.Version(definition.Section), a.host.state.Version(definition.WaitingSection))
 	for _, s := range a.host.gateway.Status() {
-		version += fmt.Sprintf(" %q %q %d", s.Key, s.State, s.WaitingCount)
+		_, unapproved := a.host.unapproved.Load(s.Key)
+		version += fmt.Sprintf(" %q %q %d %v", s.Key, s.State, s.WaitingCount, unapproved)
 	}
 	return version
 }
@@ -235,9 +236,11 @@ func (a *approvalQuestions) readStates(ctx context.Context) (pending []*approval
 	var failed []error
 	for _, u := range a.host.servers.Servers() {
 		i := slices.IndexFunc(statuses, func(s host.Status) bool { return s.Key == u.Key })
+		// The server is ready as long as a process of it runs that was approved, although no further one may be started.
+		_, unapproved := a.host.unapproved.Load(u.Key)
 		switch {
 		case i < 0:
-		case statuses[i].State == host.NeedsApproval:
+		case statuses[i].State == host.NeedsApproval, unapproved:
 			blocked = append(blocked, u)
 		case statuses[i].WaitingCount > 0:
 			switch c, err := a.host.definitions.Waiting(ctx, &u); {

@@ -16,8 +16,12 @@ type userDecisions struct{ host *hostProcess }
 // Admit implements supervisor.Decisions. From then on the values of references are in no log.
 func (d userDecisions) Admit(ctx context.Context, u *host.Upstream) (*host.Upstream, error) {
 	admitted, err := d.approveAndAdmit(ctx, u)
-	if err == nil {
+	switch {
+	case err == nil:
+		d.host.unapproved.Delete(u.Key)
 		d.host.audit.Hide(d.host.main.secrets.resolve(admitted))
+	case errors.Is(err, host.ErrNeedsApproval):
+		d.host.unapproved.Store(u.Key, nil)
 	}
 	return admitted, err
 }
