@@ -105,8 +105,14 @@ func (c *Change) Write(backups string) (copied string, err error) {
 		return "", err
 	}
 	if backups != "" && !c.New {
-		copied = filepath.Join(backups, filepath.Base(path)) + "." + time.Now().UTC().Format("20060102T150405Z") + ".bak"
-		if err := writeNew(copied, c.before, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		name := filepath.Join(backups, filepath.Base(path)) + "." + time.Now().UTC().Format("20060102T150405Z")
+		copied = name + ".bak"
+		err := writeNew(copied, c.before, mode)
+		for n := 2; errors.Is(err, fs.ErrExist); n++ { // a copy of the same second
+			copied = fmt.Sprintf("%s-%d.bak", name, n)
+			err = writeNew(copied, c.before, mode)
+		}
+		if err != nil {
 			return "", err
 		}
 	}

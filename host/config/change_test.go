@@ -295,3 +295,19 @@ func TestFileThatAGroupCanWriteIsChangedAndNotRun(t *testing.T) {
 		t.Error("the file was read as a configuration")
 	}
 }
+
+func TestEachChangeHasABackupOfItsOwn(t *testing.T) {
+	t.Parallel()
+	path := write(t, t.TempDir(), "mcp.json", "{}")
+	for _, name := range []string{"one", "two", "three"} { // within a second, as a rule
+		before := content(t, path)
+		change, err := client(t, "cursor").Connect(path, name, atURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied, err := change.Write(filepath.Dir(path))
+		if err != nil || content(t, copied) != before {
+			t.Errorf("got a copy %q, %v, want what there was before %s", copied, err, name)
+		}
+	}
+}
