@@ -200,9 +200,10 @@ func listPackages(patterns ...string) ([]string, error) {
 	return words(string(output)), err
 }
 
-// testStep tests packages, without the tests of the quarantine.
+// testStep tests packages, without the tests of the quarantine. A package has half an hour: on a busy machine those of
+// the race detector take more than the ten minutes of go test.
 func testStep(name string, packages []string, flags ...string) step {
-	command := slices.Concat(words("go test -vet=off"), flags, skipFlags(quarantine))
+	command := slices.Concat(words("go test -vet=off -timeout=30m"), flags, skipFlags(quarantine))
 	return step{name: name, command: command, packages: packages, outcome: testJSON}
 }
 
