@@ -110,6 +110,20 @@ func TestConsentIsGivenOnTheTerminalOfTheHost(t *testing.T) {
 	}
 }
 
+// A yes for a question that nobody has seen is none.
+func TestWhatIsTypedBeforeAQuestionDoesNotAnswerIt(t *testing.T) {
+	t.Parallel()
+	h := newConsentHost(t)
+	if _, err := h.keys.WriteString("y\nalways\ny"); err != nil {
+		t.Fatal(err)
+	}
+	ended := h.call(t, "a=1")
+	h.press(t, `Allow call 1 of one/describe\?.*N no\] `, "n\n")
+	if text, code := ended(); code != 6 || !strings.Contains(text, "the user said no") {
+		t.Errorf("got %q, %d, want the refusal of the user", text, code)
+	}
+}
+
 func TestCommandAnswersOnlyWithTheCodeThatTheHostShows(t *testing.T) {
 	t.Parallel()
 	h := newConsentHost(t)

@@ -63,6 +63,7 @@ func (q *userQuestions) askOnTerminal(ctx context.Context) {
 			continue
 		}
 		release := q.main.HoldQuestions()
+		q.main.DropTypeahead()
 		asked.show(ctx, waiting)
 		err := q.askOne(ctx, asked, named || q.main.LineAbandoned())
 		release()

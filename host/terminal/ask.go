@@ -67,6 +67,14 @@ func (t *IO) LineAbandoned() bool {
 	return t.lines.abandoned
 }
 
+// DropTypeahead drops what was typed at the terminal while nothing was asked: it is no answer to a question that comes
+// afterwards. In the background nothing is dropped, because it belongs to another program.
+func (t *IO) DropTypeahead() {
+	if f, ok := t.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !inBackground(int(f.Fd())) {
+		dropTypeahead(int(f.Fd()))
+	}
+}
+
 // Ask asks the user for one line. The question is sanitized. A line that may have been typed for
 // a question that has ended is no answer to this one.
 func (t *IO) Ask(ctx context.Context, format string, args ...any) (string, error) {
