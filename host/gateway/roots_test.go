@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
@@ -209,5 +211,37 @@ func TestRootsThatAreNotApprovedAnyMoreAreNotGivenAndTheServerWaits(t *testing.T
 		changed.Store(false)
 		g.Retry("a")
 		awaitState(t, g, states, host.Ready)
+	})
+}
+
+// A root that leads back, or a file that is put back, needs no approval, although nobody has approved anything meanwhile.
+func TestConnectionOfACallerIsCheckedAgainWithoutAnApproval(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var changed atomic.Bool
+		u := upstream("a", rootedServer(mcp.V20251125, make(chan struct{}, 100)))
+		u.Settings.Roots = []string{t.TempDir()}
+		g := gateway.New([]host.Upstream{u}, &gateway.Options{
+			Logger: quiet, Admit: func(_ context.Context, u *host.Upstream) (*host.Upstream, error) {
+				if changed.Load() {
+					return nil, fmt.Errorf("%w: a", host.ErrNeedsApproval)
+				}
+				return u, nil
+			},
+		})
+		defer g.Close()
+		g.Start(t.Context())
+		synctest.Wait()
+		changed.Store(true)
+		c := connectAs(t, g.Server(), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
+		defer c.Close()
+		if result, err := c.CallTool(t.Context(), "a__where", nil); err == nil && !result.IsError {
+			t.Errorf("got %+v, want no call before the approval", result)
+		}
+		changed.Store(false)
+		time.Sleep(3 * time.Second)
+		if result, err := c.CallTool(t.Context(), "a__where", nil); err != nil || result.IsError {
+			t.Errorf("got %+v, %v, want the call made", result, err)
+		}
 	})
 }

@@ -154,6 +154,9 @@ func (l *loop) serve(ctx context.Context, client *mcpclient.Client) error {
 	}
 }
 
+// ownRetry is after how long a connection of a caller that needs an approval is checked again if it is used.
+const ownRetry = 2 * time.Second
+
 // errReadmit ends a connection that is to pass the checks of a start again.
 var errReadmit = errors.New("a root did not lead where it was approved; its approval is checked again")
 
@@ -235,7 +238,11 @@ func (l *loop) recordEnd(err error, lasted time.Duration) {
 	case err == nil:
 		l.setState(host.Idle, "", time.Time{})
 	case errors.Is(err, host.ErrNeedsApproval):
-		l.setState(host.NeedsApproval, err.Error(), time.Time{})
+		var retry time.Time
+		if l.Kind != Shared { // all may be as approved again, and the shared one, for which the user is asked, may never have waited
+			retry = time.Now().Add(ownRetry)
+		}
+		l.setState(host.NeedsApproval, err.Error(), retry)
 	case WantsKey(err): // the server may be the one that is wrong, and no sign-in says when it is right
 		l.state.setWantsKey(err.Error(), time.Now().Add(suspendedPause))
 		l.notifyState()
