@@ -156,6 +156,7 @@ type input struct {
 	isText                     bool // free text
 	isAddress                  bool // of mail or of the web, in which a secret has a place, too
 	isNumber                   bool
+	isYesNo                    bool // which can say something about a secret, and is none
 	writeOnly                  bool
 }
 
@@ -179,6 +180,7 @@ func inputOf(members map[string]any, depth int) (i input) {
 		is("array") && hasItems && depth < maxDepth && inputOf(items, depth+1).isText
 	i.isAddress = is("string", "") && !chosen && (i.format == "email" || i.format == "uri")
 	i.isNumber = is("number", "integer") && !chosen
+	i.isYesNo = slices.Equal(types, []string{"boolean"})
 	return i
 }
 
@@ -202,9 +204,9 @@ func isChoice(members map[string]any) bool {
 
 // isSecret reports whether the input of a name, which may be empty, asks for a secret.
 func (i input) isSecret(name string) bool {
-	return strings.EqualFold(i.format, "password") || i.writeOnly || isSecretName(name) || isSecretName(i.title) ||
+	return !i.isYesNo && (strings.EqualFold(i.format, "password") || i.writeOnly || isSecretName(name) || isSecretName(i.title) ||
 		i.title != "" && secretname.Mean(secretname.TextWords(i.title), secretname.Field) || // as it is written: PaSsWoRd
-		i.textAsks(i.description) || slices.ContainsFunc(i.defaults, i.textAsks)
+		i.textAsks(i.description) || slices.ContainsFunc(i.defaults, i.textAsks))
 }
 
 func isSecretName(name string) bool {
