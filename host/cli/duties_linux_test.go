@@ -277,7 +277,7 @@ func TestConsentAccessAndDataOfTheUserAreProtected(t *testing.T) {
 func TestImagesOfTheQuestionsOfAKilledHostAreRemoved(t *testing.T) {
 	t.Parallel()
 	home := userHome(t, fmt.Sprintf(`{"mcpServers": {"one": {"command": %q, "env": {%q: "server", "ASK_MORE": "1"}, "fondaco": {"sampling": "ask"}}},
-		"fondaco": {"consent": {"wait": "3s"}}}`, program(t), role))
+		"fondaco": {"consent": {"wait": "10s"}}}`, program(t), role))
 	start := func() *consentHost {
 		h := &consentHost{inTerminalAt(t, home, []string{userKey}, "up", "--yes", "--addr", "127.0.0.1:0"), home}
 		h.screen.await(t, `Ctrl-C stops it`)
@@ -304,7 +304,7 @@ func TestImagesOfTheQuestionsOfAKilledHostAreRemoved(t *testing.T) {
 	if h.end(t); files() != 1 {
 		t.Fatalf("got %d files, want the image left behind", files())
 	}
-	time.Sleep(time.Until(asked.Add(4 * time.Second))) // after its wait nobody can answer the question
+	time.Sleep(time.Until(asked.Add(11 * time.Second))) // after its wait nobody can answer the question
 	start()
 	within(t, "the next host removes the image", func() bool { return files() == 0 })
 }
