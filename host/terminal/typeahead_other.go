@@ -3,5 +3,3 @@
 package terminal
 
 func dropTypeahead(int) {}
-
-func inBackground(int) bool { return true }

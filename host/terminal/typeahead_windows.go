@@ -3,5 +3,3 @@ package terminal
 import "golang.org/x/sys/windows"
 
 func dropTypeahead(console int) { _ = windows.FlushConsoleInputBuffer(windows.Handle(console)) }
-
-func inBackground(int) bool { return false }
