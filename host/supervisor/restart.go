@@ -22,7 +22,7 @@ func (s *Supervisor) Restart(key string) error {
 // restart restarts the servers of which ends reports true. If there is none it returns an error. The caller holds
 // reloading.
 func (s *Supervisor) restart(ends func(*host.Upstream) bool, none error) error {
-	all := s.allowed()
+	all := s.allowedServers()
 	remaining := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool { return ends(&u) })
 	if len(remaining) == len(all) {
 		return none
@@ -59,22 +59,22 @@ func (s *Supervisor) SetOff(key string, off bool) error {
 		delete(s.off, key)
 	}
 	s.mu.Unlock()
-	s.replace(s.allowed())
+	s.replace(s.allowedServers())
 	return nil
 }
 
-// allowed returns the servers that the policy allows, also those that are switched off.
-func (s *Supervisor) allowed() []host.Upstream {
+// allowedServers returns the servers that the policy allows, also those that are switched off.
+func (s *Supervisor) allowedServers() []host.Upstream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.runnable
+	return s.allowed
 }
 
 // replace replaces the servers of the gateway by those that the policy allows, without those that are switched off. The
 // caller holds reloading.
 func (s *Supervisor) replace(all []host.Upstream) {
 	s.mu.Lock()
-	s.runnable = all
+	s.allowed = all
 	on := slices.DeleteFunc(slices.Clone(all), func(u host.Upstream) bool { return s.off[u.Key] })
 	s.mu.Unlock()
 	s.gateway.Reload(on)

@@ -82,7 +82,7 @@ type Supervisor struct {
 	mu        sync.Mutex
 	version   FileVersion          // guarded by mu: of the configuration when it was last read
 	upstreams []host.Upstream      // guarded by mu
-	runnable  []host.Upstream      // guarded by mu: those that the policy of now allows; none while it cannot be read
+	allowed   []host.Upstream      // guarded by mu: those that the policy of now allows; none while it cannot be read
 	off       map[string]bool      // guarded by mu: those that the user has switched off
 	policy    *policy.Policy       // guarded by mu; nil without a managed policy
 	denied    []Denial             // guarded by mu: what it denies of the configuration
@@ -99,7 +99,7 @@ func New(o Options) *Supervisor {
 func (s *Supervisor) Use(servers []host.Upstream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.upstreams, s.runnable = servers, servers
+	s.upstreams, s.allowed = servers, servers
 }
 
 // SetGateway sets the gateway that runs the servers. It must have been created with Servers.
