@@ -195,9 +195,11 @@ func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary
 	if m.Interactive { // otherwise the messages may be a log
 		s.consoleLink = c.Link
 	}
-	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp", c.Link)
-	defer v.startQuestions(ctx, control.Path(control.Dir(m.Getenv), listener.Addr().(*net.TCPAddr).Port))()
-	defer v.questions.announceConsole(ctx, control.Path(control.Dir(m.Getenv), listener.Addr().(*net.TCPAddr).Port))()
+	port := listener.Addr().(*net.TCPAddr).Port
+	socket := control.Path(control.Dir(m.Getenv), port)
+	v.serveControl(port, s.base+"/mcp", c.Link)
+	defer v.startQuestions(ctx, socket)()
+	defer v.questions.announceConsole(ctx, socket)()
 	defer m.storage().Watch(ctx)()
 	defer v.startWatching(ctx)()
 	defer v.revoked.StartWatching(ctx)()
