@@ -184,8 +184,8 @@ func TestTerminalNamesTheCommandForAServerThatRefusesItsKey(t *testing.T) {
 	}
 }
 
-// A yes for longer can be taken back, and both are recorded; the host serves only whom it knows; and neither what a call
-// says nor the token of its client is in a file of the host.
+// A grant can be revoked, and both are recorded; a client without a token is refused; and neither the arguments of a call
+// nor the token of its client are in a file of the host.
 func TestConsentAccessAndDataOfTheUserAreProtected(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-360")
@@ -195,7 +195,7 @@ func TestConsentAccessAndDataOfTheUserAreProtected(t *testing.T) {
 	url := "http://" + h.screen.await(t, `LISTEN (\S+)`)[1] + "/mcp"
 	h.screen.await(t, `Ctrl-C stops it`)
 
-	// Access: whom the host does not know gets nothing.
+	// Access: a client without a token of the host gets nothing.
 	for token, refused := range map[string]bool{"": true, "Bearer wrong": true, "Bearer " + canaryA: false} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url, nil)
 		if err != nil {

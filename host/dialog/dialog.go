@@ -17,7 +17,7 @@ import (
 // Dialog asks the user for the answer to a question of a server, in several lines. At each of them the user
 // can decline or cancel.
 type Dialog struct {
-	// IO shows what is said in between.
+	// IO prints the messages between the questions.
 	IO *terminal.IO
 	// Ask asks the user for one line: IO.Ask, or IO.AskLocked in a question of the terminal.
 	Ask func(ctx context.Context, format string, args ...any) (string, error)

@@ -170,7 +170,7 @@ var askingPairs = [][2]string{{"what", "is"}, {"what", "s"}, {"log", "in"}, {"si
 const (
 	// maxAsked is how many words after such a word a secret counts as asked for.
 	maxAsked = 12
-	// maxOwned is the same for what is said to be that of the user: your old password.
+	// maxOwned is how many words after "your" a secret counts as asked for, as in "your old password".
 	maxOwned = 3
 )
 
