@@ -15,6 +15,7 @@ func IgnoreBackgroundReads() { signal.Ignore(syscall.SIGTTIN) }
 
 // inBackground reports whether another program reads the terminal now.
 func inBackground(terminal int) bool {
-	group, err := unix.IoctlGetInt(terminal, unix.TIOCGPGRP)
-	return err == nil && group != syscall.Getpgrp()
+	reads, err := unix.IoctlGetInt(terminal, unix.TIOCGPGRP)
+	own, errOwn := unix.Getpgid(0)
+	return err == nil && errOwn == nil && reads != own
 }
